@@ -1,0 +1,67 @@
+# Everything a person or a machine does with this repository is a target here.
+# Only Python >= 3.11 and make are needed; uv is put into .tools when it is missing.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+UV     := $(shell command -v uv 2>/dev/null || echo .tools/uv/bin/uv)
+SEED   ?= 1
+ARGS   ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev demo test check format bench sim docs lock clean
+
+help: ## Show this list.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+.tools/uv/bin/uv:
+	$(PYTHON) -m venv .tools/uv
+	.tools/uv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+
+$(VENV)/.main: requirements/main.txt requirements/build.txt pyproject.toml | $(filter .tools/%,$(UV))
+	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) $(VENV)
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/main.txt -r requirements/build.txt
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.main requirements/dev.txt
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@touch $@
+
+setup: $(VENV)/.main ## Create .venv and install Headrace (leaves .venv/bin/headrace).
+
+setup-dev: $(VENV)/.dev ## The same, with what tests and checks need.
+
+demo: setup ## Start a broker, write and read back a million records, stop.
+	$(BIN)/python -m headrace.cli.demo $(ARGS)
+
+test: setup-dev ## Run every test.
+	$(BIN)/python -m pytest $(ARGS)
+
+check: setup-dev ## Format, lint, types, layers.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: setup-dev ## Rewrite the code in the house style.
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup-dev ## Measure Headrace beside Apache Kafka; prints ratios.
+	$(BIN)/python -m benchmarks $(ARGS)
+
+sim: setup-dev ## Replay one seed of the simulation: make sim SEED=8412.
+	HEADRACE_SEED=$(SEED) $(BIN)/python -m pytest tests/simulation -p no:randomly $(ARGS)
+
+docs: setup-dev ## Regenerate the pages under docs/reference.
+	$(BIN)/python docs/generate.py
+
+lock: setup ## Recompute the pinned requirements.
+	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 requirements/uv.in -o requirements/uv.txt
+	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 requirements/build.in -o requirements/build.txt
+	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml -o requirements/main.txt
+	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml --group dev -o requirements/dev.txt
+
+clean: ## Remove what the targets above created.
+	rm -rf .venv .tools .cache build dist
