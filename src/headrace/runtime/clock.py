@@ -1,4 +1,4 @@
-"""Time as an argument: milliseconds since 1970 for records, monotonic milliseconds for deadlines."""
+"""Time as an argument: epoch milliseconds for records, monotonic ones for deadlines."""
 
 from __future__ import annotations
 
