@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -29,3 +30,19 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+def uuid_to_text(value: UUID) -> str:
+    """Kafka writes ids as 22 characters of URL-safe base64 without padding."""
+    return urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
+
+
+def uuid_from_text(text: str) -> UUID:
+    """The id behind `uuid_to_text`; ValueError if the text is none."""
+    if (
+        len(text) != 22
+        or not text.isascii()
+        or not text.replace("-", "").replace("_", "").isalnum()
+    ):
+        raise ValueError(f"{text!r} is not an id: 22 characters of URL-safe base64 are expected")
+    return UUID(bytes=urlsafe_b64decode(text + "=="))

@@ -1,0 +1,33 @@
+"""For tests, ours and yours: a broker in one line, a clock that jumps, a disk that loses bytes.
+
+`Broker` is a real broker process; `VirtualClock` and `MemoryDisk` stand in for the outside world in
+tests of code that takes a clock or a disk as an argument.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headrace.testing.broker import Broker, BrokerFailed
+    from headrace.testing.memory_disk import MemoryDisk, SimulatedCrash
+    from headrace.testing.virtual_clock import VirtualClock
+
+__all__ = ["Broker", "BrokerFailed", "MemoryDisk", "SimulatedCrash", "VirtualClock"]
+
+_HOMES = {
+    "Broker": "broker",
+    "BrokerFailed": "broker",
+    "MemoryDisk": "memory_disk",
+    "SimulatedCrash": "memory_disk",
+    "VirtualClock": "virtual_clock",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: a test that wants a clock need not load a broker."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

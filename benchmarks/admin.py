@@ -1,0 +1,64 @@
+"""Topics made and removed through confluent-kafka, the admin client that our users have."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from benchmarks import wire
+from benchmarks.brokers import Broker
+from benchmarks.errors import BenchmarkError
+
+_TIMEOUT_S = 60
+
+
+def create_topics(broker: Broker, topics: Sequence[str], partitions: int = 1) -> None:
+    """One CreateTopics request, then wait until every partition has a leader."""
+    client = connect(broker)
+    request_topics(broker, client, topics, partitions)
+    wait_for_leaders(broker, topics)
+
+
+def request_topics(
+    broker: Broker, client: AdminClient, topics: Sequence[str], partitions: int = 1
+) -> None:
+    """One CreateTopics request and its answer, which may come before the leaders are known."""
+    new = [NewTopic(topic, partitions, 1) for topic in topics]
+    _await(broker, client.create_topics(new, request_timeout=_TIMEOUT_S), "create")
+
+
+def delete_topics(broker: Broker, topics: Sequence[str]) -> None:
+    client = connect(broker)  # held until the answer is there: it ends with its last reference
+    _await(broker, client.delete_topics(list(topics), request_timeout=_TIMEOUT_S), "delete")
+
+
+def wait_for_leaders(broker: Broker, topics: Sequence[str]) -> None:
+    """Until Metadata names a leader for every partition of these topics."""
+
+    def all_led() -> bool:
+        leaders = wire.metadata(broker.address, all_topics=True).leaders
+        return all(leaders.get(topic, False) for topic in topics)
+
+    broker.wait_until(all_led, what=f"leaders of {len(topics)} topics")
+
+
+def fresh_name(prefix: str) -> str:
+    """A topic name that no earlier repetition has used."""
+    return f"{prefix}-{uuid.uuid4().hex[:8]}"
+
+
+def connect(broker: Broker) -> AdminClient:
+    return AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
+
+
+def _await(broker: Broker, futures: Mapping[str, Future[None]], verb: str) -> None:
+    for topic, future in futures.items():
+        try:
+            future.result(_TIMEOUT_S)
+        except (KafkaException, TimeoutError) as error:
+            raise BenchmarkError(f"{broker.name} did not {verb} topic {topic}: {error}") from error

@@ -1,0 +1,14 @@
+"""What is measured. One module per scenario; each declares its metrics and targets at its head."""
+
+from __future__ import annotations
+
+from benchmarks.cases import fsync, latency, recovery, start, throughput, topics
+
+SCENARIOS = (
+    start.SCENARIO,
+    throughput.SCENARIO,
+    latency.SCENARIO,
+    topics.SCENARIO,
+    recovery.SCENARIO,
+    fsync.SCENARIO,
+)

@@ -1,0 +1,1 @@
+"""Apache Kafka as the other side of the comparison: its jars, its settings, its start."""

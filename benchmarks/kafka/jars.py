@@ -1,0 +1,77 @@
+"""Fetches a whole Apache Kafka with Maven, once, into the project's cache.
+
+The jars lie flat in `${HEADRACE_CACHE:-.cache}/kafka-<version>`, a folder that the compatibility
+tests use as well: whoever comes first downloads for both.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from benchmarks.errors import BenchmarkError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+VERSION = "4.3.1"
+
+_HERE = Path(__file__).resolve().parent
+_OLDEST_JAVA = 17
+_DOWNLOAD_TIMEOUT_S = 600
+
+
+def cache_folder() -> Path:
+    return Path(os.environ.get("HEADRACE_CACHE") or REPOSITORY / ".cache").resolve()
+
+
+def class_path(version: str) -> str:
+    """The jars of this Kafka version as a Java class path; downloads them when they are missing."""
+    folder = cache_folder() / f"kafka-{version}"
+    if not any(folder.glob("kafka-tools-*.jar")):
+        _download(version, folder)
+    return f"{folder}/*"
+
+
+def check_java() -> str:
+    """The version of the JDK on the path, once it is known to be good enough."""
+    for tool in ("java", "javac"):
+        if shutil.which(tool) is None:
+            raise BenchmarkError(f"{tool} is not on PATH: install a JDK {_OLDEST_JAVA} or newer")
+    told = subprocess.run(["java", "-version"], capture_output=True, text=True, timeout=60).stderr
+    found = re.search(r'version "((\d+)[^"]*)"', told)
+    if found is None or int(found[2]) < _OLDEST_JAVA:
+        version = found[1] if found else "unknown"
+        raise BenchmarkError(f"java is version {version}: install a JDK {_OLDEST_JAVA} or newer")
+    return found[1]
+
+
+def _download(version: str, folder: Path) -> None:
+    if shutil.which("mvn") is None:
+        raise BenchmarkError(
+            f"mvn is not on PATH: install Maven, or put Kafka's jars into {folder}"
+        )
+    print(f"fetching Apache Kafka {version} with Maven into {folder}", flush=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # A folder is complete or absent: two first runs at the same time cannot see half of a Kafka.
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="kafka-download-") as scratch:
+        jars = Path(scratch, "jars")
+        command = ["mvn", "-q", "-B", "-f", str(_HERE / "pom.xml"), f"-Dkafka.version={version}"]
+        command += ["dependency:copy-dependencies", "-DincludeScope=runtime"]
+        command += [f"-DoutputDirectory={jars}"]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_DOWNLOAD_TIMEOUT_S
+            )
+        except subprocess.TimeoutExpired as error:
+            raise BenchmarkError(f"Maven took longer than {_DOWNLOAD_TIMEOUT_S} s") from error
+        if done.returncode:
+            told = (done.stdout + done.stderr)[-2000:]
+            raise BenchmarkError(f"Maven could not fetch Apache Kafka {version}:\n{told}")
+        try:
+            jars.rename(folder)
+        except OSError:
+            if not any(folder.glob("kafka-tools-*.jar")):
+                shutil.copytree(jars, folder, dirs_exist_ok=True)

@@ -1,0 +1,196 @@
+"""The few requests that the measurements make themselves, on bare sockets.
+
+They are written out here, and do not use `headrace.wire`, for two reasons: the probe must be the
+cheapest client possible, so that the broker is the limit; and a mistake in our own codec must not
+be able to hide in the tool that judges it. Versions are the oldest without flexible fields that
+Apache Kafka 4 still serves.
+
+    API           VERSION   USED FOR
+    Produce       7         one record, the same frame sent again and again
+    Fetch         4         is the last record readable?
+    ListOffsets   1         where does the log end?
+    Metadata      4         is the broker up, are all leaders known?
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from crc32c import crc32c
+
+from benchmarks.errors import BenchmarkError
+
+Address = tuple[str, int]
+Question = Callable[[], bool]
+
+_PRODUCE, _FETCH, _LIST_OFFSETS, _METADATA = 0, 1, 2, 3
+_LATEST = -1
+_POLL_SECONDS = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    brokers: int
+    leaders: dict[str, bool]
+    """Topic → do all of its partitions have a leader?"""
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 4  # after the correlation id
+
+    def take(self, layout: str) -> int:
+        (value,) = struct.unpack_from(">" + layout, self._data, self._at)
+        self._at += struct.calcsize(">" + layout)
+        return int(value)
+
+    def raw(self, size: int) -> bytes:
+        self._at += max(size, 0)
+        return self._data[self._at - max(size, 0) : self._at]
+
+    def string(self) -> str:
+        return self.raw(self.take("h")).decode()
+
+
+def connect(address: Address, timeout_s: float = 30) -> socket.socket:
+    sock = socket.create_connection(address, timeout_s)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return sock
+
+
+def read_frame(sock: socket.socket) -> bytes:
+    """One answer without its length prefix; nothing may follow it on the connection."""
+    data = sock.recv(1 << 16)
+    while data and (len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], "big")):
+        chunk = sock.recv(1 << 16)
+        if not chunk:
+            break
+        data += chunk
+    if len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], "big"):
+        raise ConnectionError("the broker closed the connection")
+    return data[4:]
+
+
+def metadata(address: Address, *, all_topics: bool, timeout_s: float = 30) -> Metadata:
+    body = struct.pack(">iB", -1 if all_topics else 0, 0)
+    reader = _call(address, _METADATA, 4, body, timeout_s)
+    reader.take("i")  # throttle time
+    brokers = reader.take("i")
+    for _ in range(brokers):
+        (
+            reader.take("i"),
+            reader.string(),
+            reader.take("i"),
+            reader.string(),
+        )  # node, host, port, rack
+    reader.string(), reader.take("i")  # cluster id, controller
+    leaders = {}
+    for _ in range(reader.take("i")):
+        error, name, _internal = reader.take("h"), reader.string(), reader.take("B")
+        led = [_partition_is_led(reader) for _ in range(reader.take("i"))]
+        leaders[name] = error == 0 and bool(led) and all(led)
+    return Metadata(brokers, leaders)
+
+
+def _partition_is_led(reader: _Reader) -> bool:
+    error, _index, leader = reader.take("h"), reader.take("i"), reader.take("i")
+    for _ in ("replicas", "in-sync replicas"):
+        reader.raw(4 * reader.take("i"))
+    return error == 0 and leader >= 0
+
+
+def log_end_offset(address: Address, topic: str, partition: int) -> int:
+    body = struct.pack(">ii", -1, 1) + _string(topic) + struct.pack(">iiq", 1, partition, _LATEST)
+    reader = _call(address, _LIST_OFFSETS, 1, body)
+    reader.take("i"), reader.string(), reader.take("i"), reader.take("i")
+    error, _timestamp, offset = reader.take("h"), reader.take("q"), reader.take("q")
+    if error:
+        raise BenchmarkError(f"ListOffsets of {topic}-{partition} answered error {error}")
+    return offset
+
+
+def can_fetch(address: Address, topic: str, partition: int, offset: int) -> bool:
+    """Does a fetch at this offset bring a batch that holds it?"""
+    body = struct.pack(">iiiib", -1, 100, 1, 1 << 20, 0) + struct.pack(">i", 1) + _string(topic)
+    body += struct.pack(">iiqi", 1, partition, offset, 1 << 20)
+    reader = _call(address, _FETCH, 4, body)
+    reader.take("i"), reader.take("i"), reader.string(), reader.take("i"), reader.take("i")
+    error = reader.take("h")
+    reader.take("q"), reader.take("q")  # high watermark, last stable offset
+    reader.raw(16 * max(reader.take("i"), 0))  # aborted transactions
+    records = reader.raw(reader.take("i"))
+    if error or len(records) < 61:
+        return False
+    (base_offset,), (last_delta,) = (
+        struct.unpack_from(">q", records),
+        struct.unpack_from(">i", records, 23),
+    )
+    return bool(base_offset <= offset <= base_offset + last_delta)
+
+
+def wait_until(
+    question: Question, *, alive: Callable[[], None], timeout_s: float, what: str
+) -> None:
+    """Ask until the answer is yes. `alive` raises when waiting has become pointless."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        try:
+            if question():
+                return
+        except (OSError, ConnectionError, struct.error):
+            pass  # not listening yet, or closing the connection while it starts
+        alive()
+        time.sleep(_POLL_SECONDS)
+    raise BenchmarkError(f"no {what} within {timeout_s:g} s")
+
+
+def produce_frame(topic: str, partition: int, value: bytes, acks: int) -> bytes:
+    """A whole Produce request with one record, to be sent again and again unchanged."""
+    record = b"\0" + b"".join(map(_varint, (0, 0, -1, len(value)))) + value + _varint(0)
+    record = _varint(len(record)) + record
+    now_ms = int(time.time() * 1000)
+    checked = struct.pack(">hiqqqhii", 0, 0, now_ms, now_ms, -1, -1, -1, 1) + record
+    batch = struct.pack(">iBI", -1, 2, crc32c(checked)) + checked
+    batch = struct.pack(">qi", 0, len(batch)) + batch
+    body = struct.pack(">hhii", -1, acks, 30_000, 1) + _string(topic)
+    return _request(_PRODUCE, 7, body + struct.pack(">iii", 1, partition, len(batch)) + batch)
+
+
+def produce_error_at(topic: str) -> slice:
+    """Where the error code stands in the answer to `produce_frame`."""
+    # correlation id, array of topics, name, array of partitions, partition index
+    start = 4 + 4 + 2 + len(topic.encode()) + 4 + 4
+    return slice(start, start + 2)
+
+
+def _call(
+    address: Address, api_key: int, version: int, body: bytes, timeout_s: float = 30
+) -> _Reader:
+    with connect(address, timeout_s) as sock:
+        sock.sendall(_request(api_key, version, body))
+        return _Reader(read_frame(sock))
+
+
+def _request(api_key: int, version: int, body: bytes) -> bytes:
+    frame = struct.pack(">hhi", api_key, version, 1) + _string("benchmark") + body
+    return struct.pack(">i", len(frame)) + frame
+
+
+def _string(text: str) -> bytes:
+    raw = text.encode()
+    return struct.pack(">h", len(raw)) + raw
+
+
+def _varint(number: int) -> bytes:
+    rest = (number << 1) ^ (number >> 63)
+    out = bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)

@@ -1,0 +1,43 @@
+"""What a handler sees of the broker: its settings, its view of the cluster, its logs.
+
+Only a holder of references, filled by `app`; behaviour lives in what it refers to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Sequence
+
+    from headrace.broker.dispatch import Handler
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.producer_ids import ProducerIds
+    from headrace.broker.reporter import Reporter
+    from headrace.broker.sessions import FetchSessions
+    from headrace.broker.storage import Storage
+    from headrace.cluster.broker_config import BrokerConfig
+    from headrace.runtime.clock import Clock
+
+
+@dataclass(slots=True)
+class Broker:
+    """One running broker."""
+
+    id: int
+    clock: Clock
+    loop: asyncio.AbstractEventLoop
+    reporter: Reporter
+    storage: Storage
+    metadata: Metadata
+    fetch_sessions: FetchSessions
+    producer_ids: ProducerIds
+    handlers: Sequence[Handler]
+    max_fetch_bytes: int
+
+    @property
+    def config(self) -> BrokerConfig:
+        """The settings as they are now; some change while the broker runs."""
+        return self.metadata.config

@@ -1,0 +1,295 @@
+"""One client connection: frames in, answers out in the order of their requests.
+
+Reading goes through an asyncio `BufferedProtocol`, so a large frame is received straight into its
+own memory. Writing on a plaintext connection bypasses the transport: header chunks leave with one
+`writev`, records with `sendfile` from the page cache, and what the socket does not take waits for
+it to become writable. A `Call` is one request on its way; a handler may answer it at once or later,
+the connection keeps the order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, cast
+
+from headrace.broker import logs
+from headrace.errors import HeadraceError
+from headrace.log import LogSlice
+from headrace.types import Buffer
+from headrace.wire.frame import BadFrame, FrameReader
+
+if TYPE_CHECKING:
+    from headrace.broker.dispatch import Dispatcher
+    from headrace.broker.server import Listener
+
+_MAX_IOV: Final = 512
+# Below this a copy into the same writev is cheaper than a system call of its own.
+_SENDFILE_FROM: Final = 16 * 1024
+# Requests of one connection that may be unanswered before we stop reading from it.
+_MAX_PENDING: Final = 128
+# Bytes of answers that may wait for a slow reader before we stop reading its requests.
+_HIGH_WATER: Final = 8 * 1024 * 1024
+
+Chunk = Buffer | LogSlice
+
+
+class Call:
+    """One request being answered: who asked, in which version, and where the answer goes."""
+
+    __slots__ = ("chunks", "client_id", "connection", "correlation_id", "on_abandoned", "version")
+
+    def __init__(
+        self, connection: Connection, version: int, correlation_id: int, client_id: str | None
+    ) -> None:
+        self.connection = connection
+        self.version = version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.chunks: Sequence[Chunk] | None = (
+            None  # None until answered; empty = no answer (acks=0)
+        )
+        self.on_abandoned: Callable[[], None] | None = None  # the client left before the answer
+
+
+class Connection(asyncio.BufferedProtocol):
+    """See the module."""
+
+    __slots__ = (
+        "_blocked",
+        "_dispatcher",
+        "_drained",
+        "_fd",
+        "_listener",
+        "_loop",
+        "_out",
+        "_out_bytes",
+        "_pending",
+        "_reader",
+        "_reading",
+        "_transport",
+        "_writer_fd",
+        "closed",
+        "last_active",
+        "peer_host",
+        "software",
+    )
+
+    def __init__(self, listener: Listener, dispatcher: Dispatcher, reader: FrameReader) -> None:
+        self._listener = listener
+        self._dispatcher = dispatcher
+        self._reader = reader
+        self._loop = listener.loop
+        self._out: deque[Chunk] = deque()
+        self._out_bytes = 0
+        self._pending: deque[Call] = deque()
+        self._fd = -1
+        self._writer_fd = -1  # a duplicate, because the loop owns the transport's own descriptor
+        self._blocked = False  # the socket is full; the loop tells when it is not
+        self._reading = True
+        self._drained: asyncio.Event | None = None
+        self.closed = False
+        self.last_active = 0.0
+        self.peer_host = ""
+        self.software = ""  # client name and version as ApiVersions told them
+
+    @property
+    def listener(self) -> Listener:
+        return self._listener
+
+    # -- asyncio's side ---------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is one only in duty
+        self._fd = transport.get_extra_info("socket").fileno()
+        peer = transport.get_extra_info("peername")
+        self.peer_host = str(peer[0]) if isinstance(peer, tuple) else "unix"
+        self.last_active = self._loop.time()
+        if not self._listener.admit(self):
+            self._transport.abort()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._reader.buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.last_active = self._loop.time()
+        try:
+            frames = self._reader.received(nbytes)
+            for frame in frames:
+                self._dispatcher.on_frame(self, frame)
+        except BadFrame as fault:
+            self.refuse(str(fault))
+            return
+        except HeadraceError as fault:
+            self.refuse(f"{type(fault).__name__}: {fault}")
+            return
+        if self._out and not self._blocked:
+            self._flush()
+        if len(self._pending) >= _MAX_PENDING:
+            self._pause()
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed = True
+        self._fd = -1
+        if self._writer_fd >= 0:
+            self._loop.remove_writer(self._writer_fd)
+            os.close(self._writer_fd)
+            self._writer_fd = -1
+        self._out.clear()
+        pending, self._pending = self._pending, deque()
+        for call in pending:
+            if call.chunks is None and call.on_abandoned is not None:
+                call.on_abandoned()
+        if self._drained is not None:
+            self._drained.set()
+        self._listener.forget(self)
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is being answered or sent."""
+        return not self._pending and not self._out
+
+    async def drained(self) -> None:
+        """Return when nothing is left to answer or to send, or the client has gone."""
+        if not self.idle and not self.closed:
+            self._drained = asyncio.Event()
+            await self._drained.wait()
+
+    def expect(self, call: Call) -> None:
+        """`call` will be answered later; what is answered after it waits behind it."""
+        self._pending.append(call)
+
+    def answer_now(self, chunks: Sequence[Chunk], call: Call | None = None) -> None:
+        """Answer the request being dispatched; it is flushed when its read is done."""
+        if self._pending:
+            assert call is not None
+            call.chunks = chunks
+            self._pending.append(call)
+        else:
+            self._out.extend(chunks)
+
+    def answer_later(self, call: Call, chunks: Sequence[Chunk]) -> None:
+        """Answer a call announced by `expect`; an empty list means that nothing is sent."""
+        call.chunks = chunks
+        if self.closed:
+            return
+        pending = self._pending
+        out = self._out
+        while pending and pending[0].chunks is not None:
+            out.extend(pending.popleft().chunks or ())
+        if out and not self._blocked:
+            self._flush()
+        if not self._reading and len(pending) < _MAX_PENDING and not self._blocked:
+            self._resume()
+
+    def refuse(self, reason: str) -> None:
+        """Close a connection whose bytes make no sense; only the log hears why."""
+        self._listener.reporter.frames_refused += 1
+        logs.SOCKET_SERVER.warning("Closing connection from %s: %s", self.peer_host, reason)
+        self.abort()
+
+    def abort(self) -> None:
+        if not self.closed:
+            self._transport.abort()
+
+    def close(self) -> None:
+        """Close when nothing is left to send."""
+        if not self.closed:
+            self._transport.close()
+
+    # -- the socket -------------------------------------------------------------------------------
+
+    def _flush(self) -> None:
+        """Send what waits until it is gone or the socket is full."""
+        out = self._out
+        try:
+            while out:
+                if isinstance(out[0], LogSlice) and len(out[0]) >= _SENDFILE_FROM:
+                    self._send_slice(out[0])
+                else:
+                    self._send_chunks()
+        except BlockingIOError:
+            self._block()
+        except OSError as fault:
+            # The peer went away, or the log file did; either way this answer cannot be finished.
+            logs.SOCKET_SERVER.debug("Sending to %s failed: %s", self.peer_host, fault)
+            self.abort()
+        if self._drained is not None and self.idle:
+            self._drained.set()
+
+    def _send_chunks(self) -> None:
+        out = self._out
+        buffers: list[Buffer] = []
+        expected = 0
+        for chunk in out:
+            if isinstance(chunk, LogSlice):
+                if len(chunk) >= _SENDFILE_FROM:
+                    break
+                chunk = chunk.data()
+            buffers.append(chunk)
+            expected += len(chunk)
+            if len(buffers) == _MAX_IOV:
+                break
+        taken = len(buffers)
+        sent = os.writev(self._fd, buffers)
+        self._listener.reporter.bytes_out += sent
+        if sent == expected:
+            if taken == len(out):
+                out.clear()
+            else:
+                for _ in range(taken):
+                    out.popleft()
+            return
+        for buffer in buffers:
+            out.popleft()
+            if sent < len(buffer):
+                out.appendleft(memoryview(buffer)[sent:])
+                break
+            sent -= len(buffer)
+        raise BlockingIOError
+
+    def _send_slice(self, piece: LogSlice) -> None:
+        assert piece.file is not None
+        with piece.file.descriptor() as source:
+            sent = os.sendfile(self._fd, source, piece.position, piece.size)
+        if sent == 0:
+            raise OSError("the log file is shorter than its index says")
+        self._listener.reporter.bytes_out += sent
+        if sent == piece.size:
+            self._out.popleft()
+        else:
+            self._out[0] = piece.after(sent)
+
+    def _block(self) -> None:
+        """The socket is full: wait for it, and do not read more requests than we can answer."""
+        self._blocked = True
+        if self._writer_fd < 0:
+            self._writer_fd = os.dup(self._fd)
+        self._loop.add_writer(self._writer_fd, self._on_writable)
+        if sum(len(chunk) for chunk in self._out) > _HIGH_WATER:
+            self._pause()
+
+    def _on_writable(self) -> None:
+        self._loop.remove_writer(self._writer_fd)
+        self._blocked = False
+        self.last_active = self._loop.time()
+        self._flush()
+        if not self._blocked and not self._reading and len(self._pending) < _MAX_PENDING:
+            self._resume()
+
+    def _pause(self) -> None:
+        if self._reading and not self.closed:
+            self._reading = False
+            self._transport.pause_reading()
+
+    def _resume(self) -> None:
+        if not self.closed:
+            self._reading = True
+            self._transport.resume_reading()

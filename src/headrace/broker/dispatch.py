@@ -1,0 +1,160 @@
+"""From a frame to its handler and back: header, version check, decode, handle, encode.
+
+A handler is a module in `headrace.broker.handlers` with one `HANDLER` registration; the list of
+registrations is all that ApiVersions knows. A handler answers in one of three ways: it returns the
+response, it returns a coroutine that will, or it returns `LATER` and keeps the `Call` to `reply`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import types
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from headrace.broker import logs
+from headrace.broker.connection import Call, Connection
+from headrace.errors import Error, HeadraceError, InvariantViolated
+from headrace.wire import decoder
+from headrace.wire.header import decode_request_header, encode_response, peek
+from headrace.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+
+_API_VERSIONS: Final = 18
+
+
+class Later:
+    """The type of `LATER`: the handler keeps the call and replies when it can."""
+
+
+LATER: Final = Later()
+
+Answer = Any  # a response message, LATER, or a coroutine that returns a response message
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """The registration of one API."""
+
+    key: int
+    versions: tuple[int, int]
+    request: type[Any]
+    handle: Callable[[Broker, Any, Call], Answer]
+    # What ApiVersions tells when it must differ from what is served (KAFKA-18659).
+    advertised: tuple[int, int] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.request.__name__.removesuffix("Request")
+
+
+def reply(call: Call, response: Any) -> None:
+    """Answer a call for which a handler returned `LATER`; None sends nothing (acks=0)."""
+    if response is None:
+        call.connection.answer_later(call, [])
+    else:
+        chunks = encode_response(call.correlation_id, call.version, response)
+        call.connection.answer_later(call, chunks)
+
+
+class Dispatcher:
+    """Finds the handler of each frame; one object serves every connection of a broker."""
+
+    def __init__(self, broker: Broker, handlers: Iterable[Handler], max_queued: int) -> None:
+        self._broker = broker
+        self._handlers: dict[int, Handler] = {}
+        for handler in handlers:
+            if handler.key in self._handlers:
+                raise InvariantViolated(f"two handlers for API key {handler.key}")
+            self._handlers[handler.key] = handler
+        self._max_queued = max_queued
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that are being worked on in the background."""
+        return len(self._tasks)
+
+    @property
+    def overloaded(self) -> bool:
+        return len(self._tasks) >= self._max_queued
+
+    def on_frame(self, connection: Connection, frame: bytes | bytearray) -> None:
+        """Dispatch one request; whatever is wrong with it is told to its sender alone."""
+        broker = self._broker
+        key, version, correlation_id = peek(frame, 0)
+        handler = self._handlers.get(key)
+        if handler is None:
+            connection.refuse(f"API key {key} is not served")
+            return
+        lowest, highest = handler.versions
+        if not lowest <= version <= highest:
+            self._refuse_version(connection, handler, version, correlation_id)
+            return
+        reporter = broker.reporter
+        reporter.requests[key] += 1
+        reporter.bytes_in += len(frame) + 4
+        request_class = handler.request
+        header, position = decode_request_header(frame, 0, request_class)
+        request, position = decoder(request_class, version)(frame, position, memoryview(frame))
+        call = Call(connection, version, correlation_id, header.client_id)
+        try:
+            answer = handler.handle(broker, request, call)
+        except HeadraceError as fault:
+            # Handlers answer their own errors; what comes here has no field to be told in.
+            connection.refuse(f"{handler.name} v{version} from {header.client_id}: {fault}")
+            return
+        if answer is LATER:
+            connection.expect(call)
+        elif type(answer) is types.CoroutineType:
+            connection.expect(call)
+            self._work(answer, call, handler)
+        elif answer is not None:
+            connection.answer_now(encode_response(correlation_id, version, answer), call)
+
+    def _work(self, answer: Coroutine[Any, Any, Any], call: Call, handler: Handler) -> None:
+        async def finish() -> None:
+            try:
+                reply(call, await answer)
+            except HeadraceError as fault:
+                call.connection.refuse(f"{handler.name} v{call.version}: {fault}")
+            except Exception:
+                logs.SERVER.exception("%s v%d failed", handler.name, call.version)
+                call.connection.abort()
+
+        task = asyncio.get_running_loop().create_task(finish())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _refuse_version(
+        self, connection: Connection, handler: Handler, version: int, correlation_id: int
+    ) -> None:
+        if handler.key != _API_VERSIONS:
+            lowest, highest = handler.versions
+            connection.refuse(
+                f"{handler.name} v{version} is not served; this broker has v{lowest}-v{highest}"
+            )
+            return
+        # KIP-511: any client that is newer than us gets the oldest layout and tries again.
+        response = ApiVersionsResponse(
+            error_code=Error.UNSUPPORTED_VERSION,
+            api_keys=[
+                ApiVersion(
+                    api_key=handler.key,
+                    min_version=handler.versions[0],
+                    max_version=handler.versions[1],
+                )
+            ],
+        )
+        connection.answer_now(
+            encode_response(correlation_id, 0, response),
+            Call(connection, 0, correlation_id, None),
+        )
+
+    async def drain(self) -> None:
+        """Wait until background requests are answered."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)

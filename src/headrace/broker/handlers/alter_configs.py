@@ -1,0 +1,69 @@
+"""AlterConfigs, v0-v2.
+
+Behaviour: the settings given replace all that the resource has; what is not given falls back to the
+next level. Deprecated by Kafka in favour of IncrementalAlterConfigs, still used by older clients.
+
+Version notes: v2 flexible.
+
+Not done: broker loggers, client metrics, groups.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.config_resources import ResourceType, broker_of, unsupported
+from headrace.broker.dispatch import Answer, Handler
+from headrace.cluster.config_changes import alter_broker, alter_topic
+from headrace.cluster.image import Change, ClusterImage
+from headrace.errors import ClientFault
+from headrace.wire.messages.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: AlterConfigsRequest, call: Call) -> Answer:
+    return _alter(broker, request)
+
+
+async def _alter(broker: Broker, request: AlterConfigsRequest) -> AlterConfigsResponse:
+    responses: list[AlterConfigsResourceResponse] = []
+
+    def decide(image: ClusterImage) -> list[Change]:
+        accepted: list[Change] = []
+        for resource in request.resources:
+            answer = AlterConfigsResourceResponse(
+                error_code=0,
+                error_message=None,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            responses.append(answer)
+            try:
+                accepted.append(_decide_one(broker, image, resource))
+            except ClientFault as fault:
+                answer.error_code, answer.error_message = fault.error, fault.message
+        return [] if request.validate_only else accepted
+
+    await broker.metadata.change(decide)
+    return AlterConfigsResponse(responses=responses)
+
+
+def _decide_one(broker: Broker, image: ClusterImage, resource: AlterConfigsResource) -> Change:
+    configs = {config.name: config.value for config in resource.configs}
+    if resource.resource_type == ResourceType.TOPIC:
+        return alter_topic(image, resource.resource_name, configs)
+    if resource.resource_type == ResourceType.BROKER:
+        broker_id = broker_of(broker, resource.resource_name)
+        return alter_broker(image, broker_id, configs, broker.config)
+    raise unsupported(resource.resource_type)
+
+
+HANDLER = Handler(key=33, versions=(0, 2), request=AlterConfigsRequest, handle=handle)

@@ -1,0 +1,62 @@
+"""CreatePartitions, v0-v3.
+
+Behaviour: adds partitions to topics, with replicas placed by the cluster or given by hand; every
+topic of the request is echoed with its own error. The count can only grow. Keys map to other
+partitions afterwards, which is why keyed topics are better made large enough at once.
+
+Version notes: v2 flexible · v3 throttled without an error (KIP-599).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.cluster.image import ClusterImage, PartitionsAdded
+from headrace.cluster.topics import create_partitions
+from headrace.errors import ClientFault, Error
+from headrace.wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopicResult,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: CreatePartitionsRequest, call: Call) -> Answer:
+    return _create(broker, request)
+
+
+async def _create(broker: Broker, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    names = Counter(topic.name for topic in request.topics)
+    results: list[CreatePartitionsTopicResult] = []
+
+    def decide(image: ClusterImage) -> list[PartitionsAdded]:
+        accepted: list[PartitionsAdded] = []
+        for asked in request.topics:
+            result = CreatePartitionsTopicResult(name=asked.name, error_code=0, error_message=None)
+            results.append(result)
+            try:
+                if names[asked.name] > 1:
+                    raise ClientFault(Error.INVALID_REQUEST, "The topic occurs twice.")
+                assignments = asked.assignments
+                change = create_partitions(
+                    image,
+                    asked.name,
+                    asked.count,
+                    None if assignments is None else [entry.broker_ids for entry in assignments],
+                )
+                accepted.append(change)
+            except ClientFault as fault:
+                result.error_code, result.error_message = fault.error, fault.message
+        return [] if request.validate_only else accepted
+
+    await broker.metadata.change(decide)
+    return CreatePartitionsResponse(results=results)
+
+
+HANDLER = Handler(key=37, versions=(0, 3), request=CreatePartitionsRequest, handle=handle)

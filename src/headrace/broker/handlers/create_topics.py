@@ -1,0 +1,128 @@
+"""CreateTopics, v2-v7.
+
+Behaviour: each topic is judged on its own, and all that are accepted are created in one transaction
+of the tree; when the answer leaves they can be written to. A name that occurs twice in a request is
+refused, so are two names that differ only in `.` and `_`. `validate_only` answers as if.
+
+Version notes: v4 default partition count and replication factor (KIP-464) · v5 flexible, configs of
+the new topic in the answer (KIP-525) · v7 topic ids.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.cluster.configs import describe_topic
+from headrace.cluster.image import ClusterImage, TopicCreated
+from headrace.cluster.topic_names import collision_key
+from headrace.cluster.topics import NewTopic, TopicDefaults, create_topic
+from headrace.errors import ClientFault, Error
+from headrace.types import ZERO_UUID
+from headrace.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+_chance = random.SystemRandom()
+
+
+def handle(broker: Broker, request: CreateTopicsRequest, call: Call) -> Answer:
+    return _create(broker, request)
+
+
+async def _create(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    names = Counter(collision_key(topic.name) for topic in request.topics)
+    created: dict[str, TopicCreated] = {}
+    faults: dict[str, ClientFault] = {}
+
+    def decide(image: ClusterImage) -> list[TopicCreated]:
+        for asked in request.topics:
+            try:
+                if names[collision_key(asked.name)] > 1:
+                    raise ClientFault(
+                        Error.INVALID_REQUEST, f"Topic '{asked.name}' occurs twice in the request."
+                    )
+                created[asked.name] = create_topic(
+                    image,
+                    _new_topic(asked),
+                    topic_defaults(broker),
+                    chance=_chance,
+                    new_id=uuid.uuid4,
+                )
+            except ClientFault as fault:
+                faults[asked.name] = fault
+        return [] if request.validate_only else list(created.values())
+
+    await broker.metadata.change(decide)
+    results = []
+    for asked in request.topics:
+        if asked.name in faults:
+            results.append(_refused(asked.name, faults[asked.name]))
+        else:
+            results.append(_accepted(broker, created[asked.name], request.validate_only))
+    return CreateTopicsResponse(topics=results)
+
+
+def _new_topic(asked: CreatableTopic) -> NewTopic:
+    return NewTopic(
+        asked.name,
+        asked.num_partitions,
+        asked.replication_factor,
+        [(entry.partition_index, entry.broker_ids) for entry in asked.assignments],
+        {config.name: config.value for config in asked.configs},
+    )
+
+
+def topic_defaults(broker: Broker) -> TopicDefaults:
+    return TopicDefaults(
+        broker.config.get_int("num.partitions"),
+        broker.config.get_int("default.replication.factor"),
+    )
+
+
+def _accepted(broker: Broker, change: TopicCreated, validate_only: bool) -> CreatableTopicResult:
+    topic = change.topic
+    return CreatableTopicResult(
+        name=topic.name,
+        topic_id=ZERO_UUID if validate_only else topic.id,
+        error_code=0,
+        error_message=None,
+        num_partitions=len(topic.partitions),
+        replication_factor=len(topic.partitions[0].replicas),
+        configs=[
+            CreatableTopicConfigs(
+                name=entry.name,
+                value=entry.value,
+                read_only=entry.read_only,
+                config_source=entry.source,
+                is_sensitive=entry.is_sensitive,
+            )
+            for entry in describe_topic(change.configs, broker.config)
+        ],
+    )
+
+
+def _refused(name: str, fault: ClientFault) -> CreatableTopicResult:
+    return CreatableTopicResult(
+        name=name,
+        topic_id=ZERO_UUID,
+        error_code=fault.error,
+        error_message=fault.message,
+        num_partitions=-1,
+        replication_factor=-1,
+        configs=None,
+    )
+
+
+HANDLER = Handler(key=19, versions=(2, 7), request=CreateTopicsRequest, handle=handle)

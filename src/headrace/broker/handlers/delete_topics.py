@@ -1,0 +1,65 @@
+"""DeleteTopics, v1-v6.
+
+Behaviour: topics are gone when the answer leaves; their files are unlinked after
+`file.delete.delay.ms`. From v6 on a topic may be named by its id (KIP-516). With
+`delete.topic.enable=false` the answer is TOPIC_DELETION_DISABLED.
+
+Version notes: v4 flexible · v5 error messages · v6 topic ids.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.cluster.image import ClusterImage, TopicDeleted
+from headrace.cluster.topics import delete_topic
+from headrace.errors import ClientFault, Error
+from headrace.wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: DeleteTopicsRequest, call: Call) -> Answer:
+    asked = list(request.topics)
+    asked += [DeleteTopicState(name=name) for name in request.topic_names]
+    return _delete(broker, asked)
+
+
+async def _delete(broker: Broker, asked: list[DeleteTopicState]) -> DeleteTopicsResponse:
+    results: list[DeletableTopicResult] = []
+
+    def decide(image: ClusterImage) -> list[TopicDeleted]:
+        accepted: dict[str, TopicDeleted] = {}
+        for wanted in asked:
+            result = DeletableTopicResult(
+                name=wanted.name, topic_id=wanted.topic_id, error_code=0, error_message=None
+            )
+            results.append(result)
+            try:
+                change = delete_topic(
+                    image,
+                    name=wanted.name,
+                    topic_id=wanted.topic_id,
+                    deletion_enabled=broker.config.get_bool("delete.topic.enable"),
+                )
+                if change.topic.name in accepted:
+                    raise ClientFault(Error.INVALID_REQUEST, "The topic occurs twice.")
+                accepted[change.topic.name] = change
+                result.name, result.topic_id = change.topic.name, change.topic.id
+            except ClientFault as fault:
+                result.error_code, result.error_message = fault.error, fault.message
+        return list(accepted.values())
+
+    await broker.metadata.change(decide)
+    return DeleteTopicsResponse(responses=results)
+
+
+HANDLER = Handler(key=20, versions=(1, 6), request=DeleteTopicsRequest, handle=handle)

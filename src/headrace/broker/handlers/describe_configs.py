@@ -1,0 +1,100 @@
+"""DescribeConfigs, v1-v4.
+
+Behaviour: every setting of a topic or of this broker with the value in force and where it comes
+from, defaults included; the empty broker name describes the dynamic settings of all brokers. Only
+the names asked for, when names are given. Passwords are null. A broker can only be described by
+itself.
+
+Version notes: v1 synonyms (KIP-226) · v3 type and documentation · v4 flexible.
+
+Not done: broker loggers, client metrics, groups.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.config_resources import ResourceType, broker_of, unsupported
+from headrace.broker.dispatch import Answer, Handler
+from headrace.cluster.configs import (
+    ConfigEntry,
+    describe_broker,
+    describe_cluster_default,
+    describe_topic,
+)
+from headrace.cluster.topic_names import check_name
+from headrace.errors import ClientFault, Error
+from headrace.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: DescribeConfigsRequest, call: Call) -> Answer:
+    results = []
+    for resource in request.resources:
+        result = DescribeConfigsResult(
+            error_code=0,
+            error_message=None,
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+            configs=[],
+        )
+        try:
+            result.configs = [_shown(entry, request) for entry in _describe(broker, resource)]
+        except ClientFault as fault:
+            result.error_code, result.error_message = fault.error, fault.message
+        results.append(result)
+    return DescribeConfigsResponse(results=results)
+
+
+def _describe(broker: Broker, resource: DescribeConfigsResource) -> list[ConfigEntry]:
+    image = broker.metadata.image
+    name = resource.resource_name
+    names = resource.configuration_keys
+    if resource.resource_type == ResourceType.TOPIC:
+        check_name(name)
+        if name not in image.topics:
+            raise ClientFault(
+                Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist."
+            )
+        return describe_topic(image.topic_configs.get(name, {}), broker.config, names)
+    if resource.resource_type == ResourceType.BROKER:
+        broker_id = broker_of(broker, name)
+        if broker_id is None:
+            return describe_cluster_default(image.cluster_default_config, names)
+        if broker_id != broker.id:
+            raise ClientFault(
+                Error.INVALID_REQUEST, f"Ask broker {broker_id} itself; this is {broker.id}."
+            )
+        return describe_broker(broker.config, names)
+    raise unsupported(resource.resource_type)
+
+
+def _shown(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+    return DescribeConfigsResourceResult(
+        name=entry.name,
+        value=entry.value,
+        read_only=entry.read_only,
+        config_source=entry.source,
+        is_sensitive=entry.is_sensitive,
+        synonyms=[
+            DescribeConfigsSynonym(name=other.name, value=other.value, source=other.source)
+            for other in entry.synonyms
+        ]
+        if request.include_synonyms
+        else [],
+        config_type=entry.type,
+        documentation=entry.documentation if request.include_documentation else None,
+    )
+
+
+HANDLER = Handler(key=32, versions=(1, 4), request=DescribeConfigsRequest, handle=handle)

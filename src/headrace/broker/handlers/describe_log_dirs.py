@@ -1,0 +1,69 @@
+"""DescribeLogDirs, v1-v5.
+
+Behaviour: each directory of `log.dirs` with the size of every partition in it, and how much room
+there is (KIP-827); a directory that failed is listed with KAFKA_STORAGE_ERROR. Null asks for all
+partitions, an empty list for none.
+
+Version notes: v2 flexible · v3 top-level error · v4 total and usable bytes · v5 cordoned
+directories (KIP-1066).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.errors import Error
+from headrace.wire.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: DescribeLogDirsRequest, call: Call) -> Answer:
+    asked: set[tuple[str, int]] | None = None
+    if request.topics is not None:
+        asked = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
+    results = []
+    for directory in broker.storage.directories:
+        if not directory.online:
+            results.append(
+                DescribeLogDirsResult(
+                    error_code=Error.KAFKA_STORAGE_ERROR, log_dir=directory.path, topics=[]
+                )
+            )
+            continue
+        topics: dict[str, DescribeLogDirsTopic] = {}
+        for (name, index), log in sorted(directory.logs.items()):
+            if asked is not None and (name, index) not in asked:
+                continue
+            topic = topics.setdefault(name, DescribeLogDirsTopic(name=name, partitions=[]))
+            topic.partitions.append(
+                DescribeLogDirsPartition(
+                    partition_index=index,
+                    partition_size=log.size_bytes,
+                    offset_lag=0,
+                    is_future_key=False,
+                )
+            )
+        total, usable = broker.storage.room_in(directory.path)
+        results.append(
+            DescribeLogDirsResult(
+                error_code=0,
+                log_dir=directory.path,
+                topics=list(topics.values()),
+                total_bytes=total,
+                usable_bytes=usable,
+            )
+        )
+    return DescribeLogDirsResponse(error_code=0, results=results)
+
+
+HANDLER = Handler(key=35, versions=(1, 5), request=DescribeLogDirsRequest, handle=handle)

@@ -1,0 +1,92 @@
+"""DescribeTopicPartitions, v0 (KIP-966).
+
+Behaviour: partitions of the asked topics (all topics when none is named) in the order of their
+names, at most `response_partition_limit` of them; the cursor tells where the next page begins.
+
+Not done: eligible leader replicas (there is one replica, so the lists are empty).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.cluster.topic_names import INTERNAL_TOPICS
+from headrace.errors import Error
+from headrace.types import ZERO_UUID
+from headrace.wire.messages.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+_MOST_PARTITIONS: Final = 2000  # max.request.partition.size.limit
+
+
+def handle(broker: Broker, request: DescribeTopicPartitionsRequest, call: Call) -> Answer:
+    image = broker.metadata.image
+    limit = max(1, min(request.response_partition_limit, _MOST_PARTITIONS))
+    names = sorted({topic.name for topic in request.topics} or set(image.topics))
+    first = 0
+    if request.cursor is not None:
+        names = [name for name in names if name >= request.cursor.topic_name]
+        if names and names[0] == request.cursor.topic_name:
+            first = max(0, request.cursor.partition_index)
+    topics = []
+    next_cursor = None
+    for name in names:
+        if limit == 0:
+            next_cursor = Cursor(topic_name=name, partition_index=0)
+            break
+        topic = image.topics.get(name)
+        if topic is None:
+            topics.append(
+                DescribeTopicPartitionsResponseTopic(
+                    error_code=Error.UNKNOWN_TOPIC_OR_PARTITION,
+                    name=name,
+                    topic_id=ZERO_UUID,
+                    partitions=[],
+                )
+            )
+            continue
+        page = range(first, min(len(topic.partitions), first + limit))
+        topics.append(
+            DescribeTopicPartitionsResponseTopic(
+                error_code=0,
+                name=name,
+                topic_id=topic.id,
+                is_internal=name in INTERNAL_TOPICS,
+                partitions=[_partition(broker, name, index) for index in page],
+            )
+        )
+        limit -= len(page)
+        if page.stop < len(topic.partitions):
+            next_cursor = Cursor(topic_name=name, partition_index=page.stop)
+            break
+        first = 0
+    return DescribeTopicPartitionsResponse(topics=topics, next_cursor=next_cursor)
+
+
+def _partition(broker: Broker, topic: str, index: int) -> DescribeTopicPartitionsResponsePartition:
+    partition = broker.metadata.image.topics[topic].partitions[index]
+    offline = broker.storage.is_offline(topic, index)
+    return DescribeTopicPartitionsResponsePartition(
+        error_code=Error.LEADER_NOT_AVAILABLE if offline else Error.NONE,
+        partition_index=index,
+        leader_id=-1 if offline else partition.leader,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=list(partition.replicas),
+        isr_nodes=list(partition.isr),
+        eligible_leader_replicas=[],
+        last_known_elr=[],
+        offline_replicas=list(partition.replicas) if offline else [],
+    )
+
+
+HANDLER = Handler(key=75, versions=(0, 0), request=DescribeTopicPartitionsRequest, handle=handle)

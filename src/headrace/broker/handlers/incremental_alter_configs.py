@@ -1,0 +1,82 @@
+"""IncrementalAlterConfigs, v0-v1.
+
+Behaviour: sets, deletes, appends to or subtracts from single settings of a topic, of one broker, or
+of all brokers (the empty name); deleting exposes the next level (KIP-339). A resource that occurs
+twice is refused. `validate_only` answers as if.
+
+Version notes: v1 flexible.
+
+Not done: broker loggers, client metrics, groups.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from headrace.broker.config_resources import ResourceType, broker_of, unsupported
+from headrace.broker.dispatch import Answer, Handler
+from headrace.cluster.config_changes import (
+    ConfigOp,
+    incremental_alter_broker,
+    incremental_alter_topic,
+)
+from headrace.cluster.image import Change, ClusterImage
+from headrace.errors import ClientFault, Error
+from headrace.wire.messages.incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: IncrementalAlterConfigsRequest, call: Call) -> Answer:
+    return _alter(broker, request)
+
+
+async def _alter(
+    broker: Broker, request: IncrementalAlterConfigsRequest
+) -> IncrementalAlterConfigsResponse:
+    responses: list[AlterConfigsResourceResponse] = []
+    seen = Counter((entry.resource_type, entry.resource_name) for entry in request.resources)
+
+    def decide(image: ClusterImage) -> list[Change]:
+        accepted: list[Change] = []
+        for resource in request.resources:
+            answer = AlterConfigsResourceResponse(
+                error_code=0,
+                error_message=None,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            responses.append(answer)
+            try:
+                if seen[(resource.resource_type, resource.resource_name)] > 1:
+                    raise ClientFault(Error.INVALID_REQUEST, "The resource occurs twice.")
+                accepted.append(_decide_one(broker, image, resource))
+            except ClientFault as fault:
+                answer.error_code, answer.error_message = fault.error, fault.message
+        return [] if request.validate_only else accepted
+
+    await broker.metadata.change(decide)
+    return IncrementalAlterConfigsResponse(responses=responses)
+
+
+def _decide_one(broker: Broker, image: ClusterImage, resource: AlterConfigsResource) -> Change:
+    ops = [
+        ConfigOp(config.name, config.config_operation, config.value) for config in resource.configs
+    ]
+    if resource.resource_type == ResourceType.TOPIC:
+        return incremental_alter_topic(image, resource.resource_name, ops)
+    if resource.resource_type == ResourceType.BROKER:
+        broker_id = broker_of(broker, resource.resource_name)
+        return incremental_alter_broker(image, broker_id, ops, broker.config)
+    raise unsupported(resource.resource_type)
+
+
+HANDLER = Handler(key=44, versions=(0, 1), request=IncrementalAlterConfigsRequest, handle=handle)

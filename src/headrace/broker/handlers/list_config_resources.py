@@ -1,0 +1,54 @@
+"""ListConfigResources, v0-v1 (KIP-1142).
+
+Behaviour: the names of everything that has settings: topics and brokers; v0 asks for client metrics
+only, of which there are none. An unknown resource type is UNSUPPORTED_VERSION.
+
+Version notes: v1 any resource type.
+
+Not done: client metrics and groups (there are none to list).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from headrace.broker.config_resources import ResourceType
+from headrace.broker.dispatch import Answer, Handler
+from headrace.errors import Error
+from headrace.wire.messages.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+_KNOWN: Final = tuple(ResourceType)
+
+
+def handle(broker: Broker, request: ListConfigResourcesRequest, call: Call) -> Answer:
+    if call.version == 0:
+        return ListConfigResourcesResponse(error_code=0, config_resources=[])
+    asked = set(request.resource_types) or set(_KNOWN)
+    if asked - set(_KNOWN):
+        return ListConfigResourcesResponse(
+            error_code=Error.UNSUPPORTED_VERSION, config_resources=[]
+        )
+    image = broker.metadata.image
+    found: list[tuple[str, ResourceType]] = []
+    if ResourceType.TOPIC in asked:
+        found += [(name, ResourceType.TOPIC) for name in sorted(image.topics)]
+    for kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER):
+        if kind in asked:
+            found += [(str(broker_id), kind) for broker_id in sorted(image.brokers)]
+    return ListConfigResourcesResponse(
+        error_code=0,
+        config_resources=[
+            ConfigResource(resource_name=name, resource_type=kind) for name, kind in found
+        ],
+    )
+
+
+HANDLER = Handler(key=74, versions=(0, 1), request=ListConfigResourcesRequest, handle=handle)

@@ -1,0 +1,116 @@
+"""ListOffsets, v1-v11.
+
+Behaviour:
+- a timestamp gives the first record at or after it, across batches and segments, and -1/-1 when
+  there is none;
+- -1 is the end (high watermark, or last stable offset for read_committed), -2 the start,
+  -3 the record with the largest timestamp (KIP-734), -4 the start of the local log (KIP-405),
+  -5 and -6 the tiered end and the first offset not tiered (KIP-1005, KIP-1023), which without
+  tiered storage are unknown.
+
+Version notes: v2 isolation level · v4 leader epoch (KIP-320) · v6 flexible · v7 largest timestamp ·
+v8 local start · v9 tiered end · v10 time-out · v11 earliest pending upload.
+
+Not done: tiered storage.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.errors import ClientFault, Error
+from headrace.types import NO_EPOCH
+from headrace.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+    from headrace.log import PartitionLog
+    from headrace.replica.partition import Partition
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
+_SINCE: Final = {
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+_READ_COMMITTED: Final = 1
+_UNKNOWN: Final = (-1, -1, -1)
+
+
+def handle(broker: Broker, request: ListOffsetsRequest, call: Call) -> Answer:
+    committed_only = request.isolation_level == _READ_COMMITTED
+    topics = []
+    for topic in request.topics:
+        answers = []
+        seen: set[int] = set()
+        for asked in topic.partitions:
+            try:
+                if asked.partition_index in seen:
+                    raise ClientFault(Error.INVALID_REQUEST)
+                seen.add(asked.partition_index)
+                partition = broker.storage.find(topic.name, asked.partition_index)
+                timestamp, offset, epoch = _look_up(partition, asked, call.version, committed_only)
+                error = Error.NONE
+            except ClientFault as fault:
+                (timestamp, offset, epoch), error = _UNKNOWN, fault.error
+            answers.append(
+                ListOffsetsPartitionResponse(
+                    partition_index=asked.partition_index,
+                    error_code=error,
+                    timestamp=timestamp,
+                    offset=offset,
+                    leader_epoch=epoch,
+                )
+            )
+        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
+    return ListOffsetsResponse(topics=topics)
+
+
+def _look_up(
+    partition: Partition, asked: ListOffsetsPartition, version: int, committed_only: bool
+) -> tuple[int, int, int]:
+    """(timestamp, offset, leader epoch) of what a timestamp asks for."""
+    partition.check_leader_epoch(asked.current_leader_epoch)
+    log = partition.log
+    timestamp = asked.timestamp
+    up_to = log.last_stable_offset if committed_only else log.high_watermark
+    if version < _SINCE.get(timestamp, 0):
+        raise ClientFault(Error.UNSUPPORTED_VERSION)
+    if timestamp == LATEST:
+        return -1, up_to, partition.leader_epoch
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return -1, log.log_start_offset, _epoch_at(log, log.log_start_offset)
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return _UNKNOWN
+    if timestamp < 0 and timestamp != MAX_TIMESTAMP:
+        raise ClientFault(Error.UNSUPPORTED_VERSION)
+    found = (
+        log.offset_of_max_timestamp()
+        if timestamp == MAX_TIMESTAMP
+        else log.offset_for_time(timestamp, up_to=up_to)
+    )
+    if found is None or found.offset >= up_to:
+        return _UNKNOWN
+    return found.timestamp, found.offset, _epoch_at(log, found.offset)
+
+
+def _epoch_at(log: PartitionLog, offset: int) -> int:
+    epoch = log.leader_epochs.epoch_at(offset)
+    return NO_EPOCH if epoch is None else epoch
+
+
+HANDLER = Handler(key=2, versions=(1, 11), request=ListOffsetsRequest, handle=handle)

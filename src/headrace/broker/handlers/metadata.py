@@ -1,0 +1,169 @@
+"""Metadata, v0-v13.
+
+Behaviour:
+- v0: an empty list means all topics; from v1 null means all and an empty list none;
+- hosts and ports are those advertised for the listener that was asked;
+- an unknown topic is created when both the client and `auto.create.topics.enable` allow it, and
+  the answer waits for it; otherwise it is UNKNOWN_TOPIC_OR_PARTITION;
+- topics may be asked by id from v12 (KIP-516).
+
+Version notes: v1 rack, controller, internal flag · v2 cluster id · v4 auto-creation flag · v5
+offline replicas · v7 leader epoch · v8 authorized operations · v9 flexible · v10 topic ids ·
+v13 top-level error (KIP-1102).
+
+Not done: authorized operations (always unknown until there is an authorizer).
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from typing import TYPE_CHECKING
+
+from headrace.broker import logs
+from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handlers.create_topics import topic_defaults
+from headrace.cluster.image import ClusterImage, TopicCreated
+from headrace.cluster.topic_names import INTERNAL_TOPICS, check_name, collision_key
+from headrace.cluster.topics import NewTopic, create_topic
+from headrace.errors import ClientFault, Error
+from headrace.types import ZERO_UUID
+from headrace.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+    from headrace.cluster.image import TopicImage
+
+_chance = random.SystemRandom()
+
+
+def handle(broker: Broker, request: MetadataRequest, call: Call) -> Answer:
+    image = broker.metadata.image
+    asked = request.topics
+    if asked is None or (call.version == 0 and not asked):
+        topics = [describe_topic(broker, topic) for topic in image.topics.values()]
+        return _response(broker, call, topics)
+    missing = [
+        topic.name
+        for topic in asked
+        if topic.topic_id == ZERO_UUID and topic.name and topic.name not in image.topics
+    ]
+    may_create = request.allow_auto_topic_creation if call.version >= 4 else True
+    if missing and may_create and broker.config.get_bool("auto.create.topics.enable"):
+        return _create_then_answer(broker, asked, missing, call)
+    return _answer(broker, asked, call)
+
+
+async def _create_then_answer(
+    broker: Broker, asked: list[MetadataRequestTopic], missing: list[str], call: Call
+) -> MetadataResponse:
+    def decide(image: ClusterImage) -> list[TopicCreated]:
+        created: dict[str, TopicCreated] = {}
+        for name in missing:
+            key = collision_key(name)
+            try:
+                if name not in image.topics and key not in created:
+                    created[key] = create_topic(
+                        image,
+                        NewTopic(name),
+                        topic_defaults(broker),
+                        chance=_chance,
+                        new_id=uuid.uuid4,
+                    )
+            except ClientFault as fault:
+                logs.CONTROLLER.info("Topic %s was not created: %s", ascii(name), fault)
+        return list(created.values())
+
+    await broker.metadata.change(decide)
+    return _answer(broker, asked, call)
+
+
+def _answer(broker: Broker, asked: list[MetadataRequestTopic], call: Call) -> MetadataResponse:
+    image = broker.metadata.image
+    topics = []
+    for wanted in asked:
+        name = wanted.name
+        if wanted.topic_id != ZERO_UUID:
+            name = image.topic_names.get(wanted.topic_id)
+            if name is None:
+                topics.append(
+                    MetadataResponseTopic(
+                        error_code=Error.UNKNOWN_TOPIC_ID,
+                        name=None if call.version >= 12 else "",
+                        topic_id=wanted.topic_id,
+                        partitions=[],
+                    )
+                )
+                continue
+        topic = image.topics.get(name or "")
+        if topic is not None:
+            topics.append(describe_topic(broker, topic))
+        else:
+            topics.append(
+                MetadataResponseTopic(error_code=_absence(name), name=name or "", partitions=[])
+            )
+    return _response(broker, call, topics)
+
+
+def _absence(name: str | None) -> Error:
+    """Why a topic is not there: nobody made it, or nobody can."""
+    try:
+        check_name(name or "")
+    except ClientFault as fault:
+        return fault.error
+    return Error.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def describe_topic(broker: Broker, topic: TopicImage) -> MetadataResponseTopic:
+    partitions = []
+    for index, partition in enumerate(topic.partitions):
+        offline = broker.storage.is_offline(topic.name, index)
+        partitions.append(
+            MetadataResponsePartition(
+                error_code=Error.LEADER_NOT_AVAILABLE if offline else Error.NONE,
+                partition_index=index,
+                leader_id=-1 if offline else partition.leader,
+                leader_epoch=partition.leader_epoch,
+                replica_nodes=list(partition.replicas),
+                isr_nodes=list(partition.isr),
+                offline_replicas=list(partition.replicas) if offline else [],
+            )
+        )
+    return MetadataResponseTopic(
+        error_code=0,
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.name in INTERNAL_TOPICS,
+        partitions=partitions,
+    )
+
+
+def _response(broker: Broker, call: Call, topics: list[MetadataResponseTopic]) -> MetadataResponse:
+    image = broker.metadata.image
+    listener = call.connection.listener.name
+    return MetadataResponse(
+        brokers=[
+            MetadataResponseBroker(
+                node_id=member.id,
+                host=member.endpoints[listener].host,
+                port=member.endpoints[listener].port,
+                rack=member.rack,
+            )
+            for member in image.brokers.values()
+            if listener in member.endpoints
+        ],
+        cluster_id=image.cluster_id,
+        controller_id=image.controller_id,
+        topics=topics,
+    )
+
+
+HANDLER = Handler(key=3, versions=(0, 13), request=MetadataRequest, handle=handle)

@@ -1,0 +1,50 @@
+"""OffsetForLeaderEpoch, v2-v4.
+
+Behaviour: the end offset of the asked epoch, or of the largest epoch below it that the log knows
+(KIP-101, KIP-279); -1/-1 when it knows none. Clients find out with it whether their position was
+truncated away (KIP-320).
+
+Version notes: v2 current leader epoch · v3 replica id · v4 flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.errors import ClientFault
+from headrace.wire.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: OffsetForLeaderEpochRequest, call: Call) -> Answer:
+    topics = []
+    for topic in request.topics:
+        answers = []
+        for asked in topic.partitions:
+            answer = EpochEndOffset(
+                error_code=0, partition=asked.partition, leader_epoch=-1, end_offset=-1
+            )
+            try:
+                partition = broker.storage.find(topic.topic, asked.partition)
+                partition.check_leader_epoch(asked.current_leader_epoch)
+                log = partition.log
+                answer.leader_epoch, answer.end_offset = log.leader_epochs.end_offset_for(
+                    asked.leader_epoch, log.log_end_offset
+                )
+            except ClientFault as fault:
+                answer.error_code = fault.error
+            answers.append(answer)
+        topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
+    return OffsetForLeaderEpochResponse(topics=topics)
+
+
+HANDLER = Handler(key=23, versions=(2, 4), request=OffsetForLeaderEpochRequest, handle=handle)

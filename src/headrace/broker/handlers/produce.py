@@ -1,0 +1,147 @@
+"""Produce, v3-v13 (v0-v2 are advertised but refused, as Apache Kafka does).
+
+Behaviour:
+- each partition is appended on its own; one failing does not touch the others;
+- acks=0 gets no answer; acks=1 and acks=all are answered once the records are committed, which with
+  one replica is at once, or after the flush where `flush.messages` demands it;
+- an idempotent producer's repeated batch is answered with the offset it already has.
+
+Version notes: v3 transactional id (KIP-98) · v5 log start offset · v7 zstd (KIP-110) · v8 record
+errors (KIP-467) · v9 flexible · v10 leader discovery (KIP-951) · v12 transactions v2 (KIP-890) ·
+v13 topic ids (KIP-516).
+
+Not done: transactional batches (refused with INVALID_TXN_STATE).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from headrace.broker.dispatch import LATER, Answer, Handler, reply
+from headrace.errors import ClientFault, Error
+from headrace.replica.waiters import CommitWaiter
+from headrace.types import ZERO_UUID
+from headrace.wire.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+    from headrace.replica.partition import Partition
+
+_ACKS: Final = (0, 1, -1)
+_TRANSACTIONAL_BIT: Final = 0x10
+_ATTRIBUTES_AT: Final = 22  # their low byte
+
+Written = list[tuple["Partition", int, PartitionProduceResponse]]
+
+
+def handle(broker: Broker, request: ProduceRequest, call: Call) -> Answer:
+    acks = request.acks
+    uncommitted: Written = []
+    topics = []
+    for topic in request.topic_data:
+        name, fault = _topic_name(broker, topic.name, topic.topic_id)
+        answers = []
+        for data in topic.partition_data:
+            if fault is None:
+                answers.append(_append(broker, name, data, acks, uncommitted))
+            else:
+                answers.append(_refused(broker, data.index, fault))
+        topics.append(
+            TopicProduceResponse(
+                name=topic.name, topic_id=topic.topic_id, partition_responses=answers
+            )
+        )
+    if acks == 0:
+        if any(answer.error_code for topic in topics for answer in topic.partition_responses):
+            # With acks=0 there is no answer to carry the error; closing tells the client to look.
+            call.connection.close()
+        return None
+    response = ProduceResponse(responses=topics)
+    if not uncommitted:
+        return response
+    _await_commit(uncommitted, call, response)
+    return LATER
+
+
+def _topic_name(broker: Broker, name: str, topic_id: UUID) -> tuple[str, ClientFault | None]:
+    if topic_id == ZERO_UUID:
+        return name, None
+    known = broker.metadata.image.topic_names.get(topic_id)
+    if known is None:
+        return "", ClientFault(Error.UNKNOWN_TOPIC_ID, f"no topic has the id {topic_id}")
+    return known, None
+
+
+def _append(
+    broker: Broker, topic: str, data: PartitionProduceData, acks: int, uncommitted: Written
+) -> PartitionProduceResponse:
+    index = data.index
+    try:
+        if acks not in _ACKS:
+            raise ClientFault(Error.INVALID_REQUIRED_ACKS, f"acks={acks}; allowed are 0, 1, -1")
+        partition = broker.storage.partitions.get((topic, index))
+        if partition is None:
+            raise ClientFault(Error.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} does not exist")
+        records = data.records
+        if records is None:
+            raise ClientFault(Error.INVALID_RECORD, f"no records for {topic}-{index}")
+        if len(records) > _ATTRIBUTES_AT and records[_ATTRIBUTES_AT] & _TRANSACTIONAL_BIT:
+            raise ClientFault(Error.INVALID_TXN_STATE, "transactions are not served yet")
+        appended = partition.append(records, acks=acks, now_ms=broker.clock.now_ms())
+    except ClientFault as fault:
+        return _refused(broker, index, fault)
+    except OSError as error:
+        return _refused(broker, index, broker.storage.on_disk_fault(topic, index, error))
+    answer = PartitionProduceResponse(
+        index=index,
+        error_code=0,
+        base_offset=appended.base_offset,
+        log_append_time_ms=appended.log_append_time_ms,
+        log_start_offset=appended.log_start_offset,
+    )
+    if appended.flush_due or appended.rolled:
+        broker.storage.flush(partition)
+    if appended.last_offset >= partition.log.high_watermark:
+        uncommitted.append((partition, appended.last_offset + 1, answer))
+    return answer
+
+
+def _refused(broker: Broker, index: int, fault: ClientFault) -> PartitionProduceResponse:
+    broker.reporter.errors[fault.error] += 1
+    return PartitionProduceResponse(
+        index=index,
+        error_code=fault.error,
+        base_offset=-1,
+        log_append_time_ms=-1,
+        log_start_offset=-1,
+        error_message=fault.message or None,
+    )
+
+
+def _await_commit(uncommitted: Written, call: Call, response: ProduceResponse) -> None:
+    waiter = CommitWaiter(partial(_committed, uncommitted, call, response))
+    for partition, required, _ in uncommitted:
+        partition.await_commit(required, waiter)
+
+
+def _committed(uncommitted: Written, call: Call, response: ProduceResponse) -> None:
+    for partition, _, answer in uncommitted:
+        if partition.offline_reason:
+            answer.error_code = Error.KAFKA_STORAGE_ERROR
+            answer.base_offset = -1
+            answer.error_message = partition.offline_reason
+    reply(call, response)
+
+
+HANDLER = Handler(
+    key=0, versions=(3, 13), request=ProduceRequest, handle=handle, advertised=(0, 13)
+)

@@ -1,0 +1,97 @@
+"""What a broker does on its own: retention, checkpoints, flushes by age, idle connections.
+
+Each duty is a loop with its period from the settings. A duty that fails is logged and tried again
+at its next turn; it never takes the broker down with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from headrace.broker import logs
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.server import Listener
+
+_PRODUCER_EXPIRY_MS: Final = 600_000
+_IDLE_SWEEP_MS: Final = 5_000
+_DOOMED_SWEEP_MS: Final = 1_000
+_LONGEST_SLEEP_MS: Final = 24 * 3600 * 1000
+
+
+class Housekeeping:
+    """The broker's own duties as tasks of the event loop."""
+
+    def __init__(self, broker: Broker, listeners: Sequence[Listener]) -> None:
+        self._broker = broker
+        self._listeners = listeners
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        config = self._broker.config
+        duties: list[tuple[Callable[[], None], int]] = [
+            (self.apply_retention, config.get_int("log.retention.check.interval.ms")),
+            (self.write_checkpoints, config.get_int("log.flush.offset.checkpoint.interval.ms")),
+            (self.flush_by_age, config.get_int("log.flush.scheduler.interval.ms")),
+            (self.remove_doomed, _DOOMED_SWEEP_MS),
+            (self.expire_producers, _PRODUCER_EXPIRY_MS),
+            (self.close_idle_connections, _IDLE_SWEEP_MS),
+        ]
+        for duty, period_ms in duties:
+            self._tasks.append(asyncio.create_task(self._repeat(duty, period_ms)))
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @staticmethod
+    async def _repeat(duty: Callable[[], None], period_ms: int) -> None:
+        while True:
+            await asyncio.sleep(min(period_ms, _LONGEST_SLEEP_MS) / 1000)
+            try:
+                duty()
+            except Exception:
+                logs.LOG_MANAGER.exception("%s failed; it is tried again later", duty.__name__)
+
+    def apply_retention(self) -> None:
+        now_ms = self._broker.clock.now_ms()
+        for partition in list(self._broker.storage.partitions.values()):
+            if not partition.offline_reason:
+                deleted = partition.log.apply_retention(now_ms)
+                if deleted:
+                    logs.LOG_MANAGER.info(
+                        "Deleted %d bytes of %s by retention", deleted, partition.topic_partition
+                    )
+
+    def write_checkpoints(self) -> None:
+        for directory in self._broker.storage.directories:
+            if directory.online:
+                directory.write_checkpoints()
+
+    def flush_by_age(self) -> None:
+        """`flush.ms`: what waits longer than that for stable storage is brought there."""
+        storage = self._broker.storage
+        now_ms = self._broker.clock.now_ms()
+        for partition in list(storage.partitions.values()):
+            if not partition.offline_reason and partition.log.flush_due(now_ms):
+                storage.flush(partition)
+
+    def remove_doomed(self) -> None:
+        now_ms = self._broker.clock.now_ms()
+        for directory in self._broker.storage.directories:
+            if directory.online:
+                directory.remove_doomed(now_ms)
+
+    def expire_producers(self) -> None:
+        now_ms = self._broker.clock.now_ms()
+        for partition in self._broker.storage.partitions.values():
+            log = partition.log
+            log.producers.expire(now_ms, log.config.producer_id_expiration_ms)
+
+    def close_idle_connections(self) -> None:
+        for listener in self._listeners:
+            listener.close_idle()

@@ -1,0 +1,87 @@
+"""The typer application: every command in one tree, and how its answers become exit codes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import typer
+from typer.completion import completion_init  # type: ignore[attr-defined]
+
+from headrace import __version__
+from headrace.cli import cluster, completion, config, consume, doctor, dump_log, produce, topic, up
+from headrace.cli.failures import Failure, WrongUsage
+
+app = typer.Typer(
+    name="headrace",
+    help="Event streaming in Python: a broker that speaks the Kafka protocol, and its tools.",
+    epilog="Example: headrace up, then in another terminal: headrace topic create orders",
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"headrace {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="And exit.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where a failure happened; may stand anywhere.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _flag(name: str) -> Any:
+    return typer.Option(f"--{name}", metavar=up.FLAGS[name].metavar, help=up.FLAGS[name].help)
+
+
+@app.command("up", epilog="Example: headrace up --data ./data --port 9092 --set num.partitions=3")
+def run_up(
+    data: Annotated[str | None, _flag("data")] = None,
+    host: Annotated[str | None, _flag("host")] = None,
+    port: Annotated[str | None, _flag("port")] = None,
+    brokers: Annotated[str | None, _flag("brokers")] = None,
+    only: Annotated[str | None, _flag("only")] = None,
+    config: Annotated[str | None, _flag("config")] = None,
+    settings: Annotated[list[str] | None, _flag("set")] = None,
+    log_level: Annotated[str | None, _flag("log-level")] = None,
+    log_format: Annotated[str | None, _flag("log-format")] = None,
+) -> int:
+    """Run a broker in the foreground until Ctrl-C; prints a line when it is ready."""
+    return up.run(
+        up.Request(
+            data, host, port, brokers, only, config, log_level, log_format, tuple(settings or ())
+        )
+    )
+
+
+_NOUNS: Final = {"topic": topic.app, "config": config.app, "cluster": cluster.app}
+
+for _command in (produce, consume, doctor, dump_log, completion):
+    _command.register(app)
+for _name, _noun in _NOUNS.items():
+    app.add_typer(_noun, name=_name)
+
+
+def run(words: list[str]) -> int:
+    """Run one command line; typer's complaints become one line like all others."""
+    completion_init()
+    if not words or words in [[noun] for noun in _NOUNS]:
+        words = [*words, "--help"]
+    try:
+        code = app(words, prog_name="headrace", standalone_mode=False)
+    except typer.Abort:
+        raise Failure("nothing was done") from None
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "headrace"
+        raise WrongUsage(error.format_message().rstrip("."), f"see {command} --help") from None
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,90 @@
+"""`headrace cluster`: the brokers of a cluster and what they speak."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from headrace.cli.failures import Failure
+from headrace.cli.kafka import TIMEOUT_S, explained, open_admin, read_metadata
+from headrace.cli.options import (
+    DEFAULT_SERVERS,
+    NONE_GIVEN,
+    OutputOption,
+    Properties,
+    Servers,
+)
+from headrace.cli.output import Output, emit, emit_rows, table
+from headrace.cli.reach import reach
+from headrace.cli.target import Target, parse_target
+from headrace.client.connection import Connection
+from headrace.client.probe import trust_anyone
+from headrace.errors import HeadraceError
+from headrace.wire.registry import all_apis
+
+app = typer.Typer(help="Look at the brokers of a cluster.")
+
+
+@app.command(epilog="Example: headrace cluster describe -b 127.0.0.1:9092 --output yaml")
+def describe(
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show the cluster's id, its brokers and the addresses that they advertise."""
+    target = parse_target(servers, properties)
+    admin = open_admin(target)
+    metadata = read_metadata(admin, target)
+    with explained(target):
+        cluster = admin.describe_cluster(request_timeout=TIMEOUT_S).result(timeout=TIMEOUT_S * 2)
+    described: dict[str, Any] = {
+        "cluster_id": cluster.cluster_id,
+        "controller": cluster.controller.id if cluster.controller else None,
+        "topics": len(metadata.topics),
+        "partitions": sum(len(topic.partitions) for topic in metadata.topics.values()),
+        "brokers": [
+            {"broker": node.id, "host": node.host, "port": node.port, "rack": node.rack}
+            for node in sorted(cluster.nodes, key=lambda node: node.id)
+        ],
+    }
+    emit(described, output, lambda: _as_text(described))
+
+
+def _as_text(described: dict[str, Any]) -> str:
+    head = f"cluster {described['cluster_id']}: controller {described['controller']}, "
+    head += f"{described['topics']} topics, {described['partitions']} partitions\n"
+    return head + table(described["brokers"], ["broker", "host", "port", "rack"])
+
+
+@app.command("api-versions", epilog="Example: headrace cluster api-versions --output json")
+def api_versions(
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show which versions of each API the first broker that answers serves."""
+    target = parse_target(servers, properties)
+    reach(target)
+    names = {api.key: api.name for api in all_apis()}
+    rows = [
+        {
+            "key": key,
+            "api": names.get(key),
+            "min_version": versions[0],
+            "max_version": versions[-1],
+        }
+        for key, versions in sorted(_served(target).items())
+    ]
+    emit_rows(rows, output, ["key", "api", "min_version", "max_version"])
+
+
+def _served(target: Target) -> dict[int, range]:
+    tls = trust_anyone() if target.tls else None
+    for address in target.addresses:
+        try:
+            with Connection(*address, tls=tls) as connection:
+                return connection.served()
+        except HeadraceError:
+            continue
+    raise Failure("no broker tells its API versions", 'look with "headrace doctor"')

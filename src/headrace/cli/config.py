@@ -1,0 +1,159 @@
+"""`headrace config`: read and change the settings of topics and brokers on the fly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.cli.failures import WrongUsage
+from headrace.cli.kafka import (
+    TIMEOUT_S,
+    admin_api,
+    find_topic,
+    open_admin,
+    raise_all,
+    read_metadata,
+    settle,
+)
+from headrace.cli.options import (
+    DEFAULT_SERVERS,
+    NONE_GIVEN,
+    OutputOption,
+    Properties,
+    Servers,
+    parse_pairs,
+)
+from headrace.cli.output import Output, emit_rows
+from headrace.cli.target import Target, parse_target
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+
+app = typer.Typer(help="Read and change settings of topics and brokers.")
+
+
+class Entity(StrEnum):
+    """Whose settings they are."""
+
+    TOPIC = "topic"
+    BROKER = "broker"
+
+
+EntityType = Annotated[Entity, typer.Argument(metavar="topic|broker", show_default=False)]
+EntityName = Annotated[
+    str, typer.Argument(metavar="NAME", help="A topic, or a broker's id.", show_default=False)
+]
+
+
+def _resource(entity: str, name: str) -> Any:
+    if entity == Entity.BROKER and not name.isdigit():
+        raise WrongUsage(f'"{name}" is no broker id', 'see "headrace cluster describe"')
+    api = admin_api()
+    kind = api.ResourceType.BROKER if entity == Entity.BROKER else api.ResourceType.TOPIC
+    return api.ConfigResource(kind, name)
+
+
+def _require(admin: AdminClient, target: Target, entity: str, name: str) -> None:
+    """A misspelt topic is answered with its neighbours before anything else is tried."""
+    if entity == Entity.TOPIC:
+        find_topic(read_metadata(admin, target), name)
+
+
+@app.command(epilog="Example: headrace config describe topic orders --all")
+def describe(
+    entity: EntityType,
+    name: EntityName,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Also the defaults.")] = False,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show settings and where each comes from; without --all only those that were set."""
+    target = parse_target(servers, properties)
+    resource = _resource(entity, name)
+    admin = open_admin(target)
+    _require(admin, target, entity, name)
+    futures = admin.describe_configs([resource], request_timeout=TIMEOUT_S)
+    described, failures = settle(futures, target, entity.value)
+    raise_all(failures)
+    rows = [
+        {
+            "name": entry.name,
+            "value": None if entry.is_sensitive else entry.value,
+            "source": source_name(entry.source),
+            "read_only": bool(entry.is_read_only),
+            "sensitive": bool(entry.is_sensitive),
+        }
+        for entry in sorted(described[name].values(), key=lambda entry: entry.name)
+        if everything or not entry.is_default
+    ]
+    emit_rows(rows, output, ["name", "value", "source", "read_only"])
+
+
+def source_name(source: int) -> str:
+    """`dynamic-topic`, `static-broker`, `default` …"""
+    try:
+        known: str = admin_api().ConfigSource(source).name
+    except ValueError:
+        return str(source)
+    return known.removesuffix("_CONFIG").lower().replace("_", "-")
+
+
+@app.command("set", epilog="Example: headrace config set topic orders retention.ms=3600000")
+def set_configs(
+    entity: EntityType,
+    name: EntityName,
+    pairs: Annotated[list[str], typer.Argument(metavar="KEY=VALUE…", show_default=False)],
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Set settings; the others stay as they are."""
+    target = parse_target(servers, properties)
+    settings = parse_pairs(pairs, "")
+    admin = open_admin(target)
+    _require(admin, target, entity, name)
+    change(admin, target, entity.value, name, settings, [])
+    rows = [{"name": key, "value": value, "result": "set"} for key, value in settings.items()]
+    emit_rows(rows, output, ["name", "value", "result"])
+
+
+@app.command(epilog="Example: headrace config delete topic orders retention.ms")
+def delete(
+    entity: EntityType,
+    name: EntityName,
+    keys: Annotated[list[str], typer.Argument(metavar="KEY…", show_default=False)],
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Return settings to their defaults."""
+    target = parse_target(servers, properties)
+    admin = open_admin(target)
+    _require(admin, target, entity, name)
+    change(admin, target, entity.value, name, {}, keys)
+    emit_rows([{"name": key, "result": "deleted"} for key in keys], output, ["name", "result"])
+
+
+def change(
+    admin: AdminClient,
+    target: Target,
+    entity: str,
+    name: str,
+    settings: Mapping[str, str],
+    deleted: Iterable[str],
+) -> None:
+    """Set and delete settings of one topic or broker in one request."""
+    api = admin_api()
+    resource = _resource(entity, name)
+    for key, value in settings.items():
+        entry = api.ConfigEntry(key, value, incremental_operation=api.AlterConfigOpType.SET)
+        resource.add_incremental_config(entry)
+    for key in deleted:
+        entry = api.ConfigEntry(key, None, incremental_operation=api.AlterConfigOpType.DELETE)
+        resource.add_incremental_config(entry)
+    futures = admin.incremental_alter_configs([resource], request_timeout=TIMEOUT_S)
+    raise_all(settle(futures, target, entity)[1])

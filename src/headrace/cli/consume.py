@@ -1,0 +1,263 @@
+"""`headrace consume`: read partitions of one topic and print their records.
+
+Partitions are assigned, not subscribed: no group is joined and no offset is committed, so looking
+at a topic never disturbs those who work on it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, TypeAlias
+
+import typer
+
+from headrace.cli import yaml
+from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.kafka import (
+    explain,
+    find_topic,
+    open_consumer,
+    read_metadata,
+    require_leaders,
+)
+from headrace.cli.options import (
+    DEFAULT_SERVERS,
+    NONE_GIVEN,
+    Properties,
+    Servers,
+    TopicOption,
+)
+from headrace.cli.output import Output
+from headrace.cli.positions import parse_position
+from headrace.cli.ranges import Range, resolve
+from headrace.cli.record_json import to_json
+from headrace.cli.record_text import (
+    Encoding,
+    Faces,
+    Record,
+    compact_json,
+    compile_format,
+    iso_timestamp,
+    unescape,
+)
+from headrace.cli.target import Target, parse_target
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Message
+
+_BATCH: Final = 1000
+_POLL_S: Final = 0.2
+_PARTITION_EOF: Final = -191  # librdkafka's code for "nothing more for now"
+_TIMESTAMP_TYPES: Final = ("NotAvailable", "CreateTime", "LogAppendTime")
+
+Renderer: TypeAlias = Callable[[Record], bytes]
+
+_EPILOG: Final = """\b
+Examples:
+  headrace consume -t orders --from -10
+  headrace consume -t orders --from @-1h --format '%p:%o %k = %v\\n'
+  headrace consume -t orders --follow --output json | jq .value"""
+
+PartitionsOption: TypeAlias = Annotated[
+    list[int] | None,
+    typer.Option("--partition", "-p", metavar="N", min=0, help="Only this one; may be repeated."),
+]
+FromOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="POSITION",
+        help="beginning, end, an offset, -N for the last N of each partition, @MILLISECONDS, "
+        "@-15m, or a date such as 2026-05-01T10:00:00Z.",
+    ),
+]
+ToOption: TypeAlias = Annotated[
+    str,
+    typer.Option("--to", metavar="POSITION", help="Stop before this offset or time, or at end."),
+]
+MaxOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--max-messages", "-n", metavar="N", min=1, help="Stop after so many."),
+]
+FollowFlag: TypeAlias = Annotated[
+    bool, typer.Option("--follow", "-f", help="Wait for new records at the end.")
+]
+TemplateOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="TEXT",
+        help="%t topic, %p partition, %o offset, %k key, %v value, %h headers, %T milliseconds, "
+        "%d date, %K %V sizes, %% percent; \\n \\t \\r \\0 \\xHH.",
+    ),
+]
+KeyFormat: TypeAlias = Annotated[Encoding, typer.Option(help="How keys are shown.")]
+ValueFormat: TypeAlias = Annotated[Encoding, typer.Option(help="How values are shown.")]
+NullOption: TypeAlias = Annotated[
+    str, typer.Option("--null-marker", metavar="TEXT", help="What stands for null.")
+]
+OutputOption: TypeAlias = Annotated[
+    Output | None,
+    typer.Option("--output", "-o", help="Instead of --format: a line or document per record."),
+]
+
+
+def consume(
+    topic: TopicOption,
+    partition: PartitionsOption = None,
+    start: FromOption = "beginning",
+    stop: ToOption = "end",
+    max_messages: MaxOption = None,
+    follow: FollowFlag = False,
+    template: TemplateOption = "%v\\n",
+    key_format: KeyFormat = Encoding.TEXT,
+    value_format: ValueFormat = Encoding.TEXT,
+    null_marker: NullOption = "",
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = None,
+) -> None:
+    """Print the records of a topic from where you say to its end, or for ever with --follow."""
+    if follow and stop != "end":
+        raise WrongUsage("--follow and --to exclude each other", "leave one of them out")
+    now_ms = time.time_ns() // 1_000_000
+    begin, end = parse_position(start, now_ms=now_ms), parse_position(stop, now_ms=now_ms)
+    render = _renderer(output, template, Faces(key_format, value_format, unescape(null_marker)))
+    target = parse_target(servers, properties)
+    # A bounded reading should not wait half a second for records that nobody promised.
+    consumer = open_consumer(target, {} if follow else {"fetch.wait.max.ms": 50})
+    chosen = _choose_partitions(consumer, target, topic, partition)
+    ranges = resolve(consumer, target, topic, chosen, begin, end)
+    out = sys.stdout.buffer
+    if output is Output.TABLE:
+        out.write(_TABLE_HEAD)
+    reading = _Reading(consumer, target, render, out, max_messages)
+    try:
+        reading.run(topic, ranges, follow=follow)
+    except (KeyboardInterrupt, BrokenPipeError):
+        pass  # Ctrl-C is the usual end of --follow, and `| head` has seen enough.
+    finally:
+        consumer.close()
+        if follow or sys.stderr.isatty():
+            print(f"{reading.count} records read from {topic}", file=sys.stderr)
+    out.flush()
+
+
+def _choose_partitions(
+    consumer: Consumer, target: Target, topic: str, wanted: list[int] | None
+) -> list[int]:
+    metadata = read_metadata(consumer, target)
+    found = find_topic(metadata, topic)
+    for number in wanted or ():
+        if number not in found.partitions:
+            raise Failure(
+                f'topic "{topic}" has no partition {number}',
+                f"it has 0 to {len(found.partitions) - 1}",
+            )
+    require_leaders(metadata, found, target)
+    return sorted(set(wanted or found.partitions))
+
+
+class _Reading:
+    """One run over the assigned partitions."""
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        target: Target,
+        render: Renderer,
+        out: BinaryIO,
+        max_messages: int | None,
+    ) -> None:
+        self._consumer = consumer
+        self._target = target
+        self._render = render
+        self._out = out
+        self._max = max_messages
+        self.count = 0
+
+    def run(self, topic: str, ranges: list[Range], *, follow: bool) -> None:
+        """Print until every range is done, the maximum is reached, or for ever with `follow`."""
+        from confluent_kafka import TopicPartition
+
+        stops = {each.partition: each.stop for each in ranges if follow or each.start < each.stop}
+        if not stops:
+            return
+        self._consumer.assign(
+            [
+                TopicPartition(topic, each.partition, each.start)
+                for each in ranges
+                if each.partition in stops
+            ]
+        )
+        while (follow or stops) and self.count != self._max:
+            budget = _BATCH if self._max is None else min(self._max - self.count, _BATCH)
+            for message in self._consumer.consume(budget, timeout=_POLL_S):
+                self._take(message, stops, follow)
+            if follow:
+                self._out.flush()
+
+    def _take(self, message: Message, stops: dict[int, int], follow: bool) -> None:
+        error = message.error()
+        if error is not None:
+            if error.code() != _PARTITION_EOF:
+                raise explain(error, self._target, f"partition {message.partition()}")
+            if not follow:
+                stops.pop(message.partition() or 0, None)
+            return
+        record = record_of(message)
+        if not follow:
+            stop = stops.get(record.partition, 0)
+            if record.offset + 1 >= stop:
+                stops.pop(record.partition, None)
+            if record.offset >= stop:
+                return
+        self._out.write(self._render(record))
+        self.count += 1
+
+
+def record_of(message: Any) -> Record:
+    """The library's message as plain data. Its getters are typed as if all could be missing."""
+    kind, timestamp_ms = message.timestamp()
+    return Record(
+        topic=message.topic(),
+        partition=message.partition(),
+        offset=message.offset(),
+        timestamp_ms=timestamp_ms,
+        timestamp_type=_TIMESTAMP_TYPES[kind],
+        key=message.key(),
+        value=message.value(),
+        headers=message.headers() or (),
+    )
+
+
+def _renderer(output: Output | None, template: str, faces: Faces) -> Renderer:
+    if output is Output.JSON:
+        return lambda record: (compact_json(to_json(record, faces)) + "\n").encode()
+    if output is Output.YAML:
+        return lambda record: ("---\n" + yaml.dump(to_json(record, faces))).encode()
+    if output is Output.TABLE:
+        return lambda record: _table_line(record, faces)
+    return compile_format(template, faces)
+
+
+# Records stream, so the widths are chosen before the first one is known.
+_TABLE_LINE: Final = "{:>9}  {:>10}  {:<24}  {:<16}  {}\n"
+_TABLE_HEAD: Final = _TABLE_LINE.format("PARTITION", "OFFSET", "TIMESTAMP", "KEY", "VALUE").encode()
+
+
+def _table_line(record: Record, faces: Faces) -> bytes:
+    shown = to_json(record, faces)
+    key, value = (
+        "-" if text is None else text if isinstance(text, str) else json.dumps(text)
+        for text in (shown["key"], shown["value"])
+    )
+    when = iso_timestamp(record.timestamp_ms)
+    return _TABLE_LINE.format(record.partition, record.offset, when, key, value).encode()
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=_EPILOG)(consume)

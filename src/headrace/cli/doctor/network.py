@@ -1,0 +1,86 @@
+"""Looks at a running cluster from where the client stands: can it be reached as it says?"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+from headrace.cli.doctor.findings import Finding, fail, ok, warn
+from headrace.cli.reach import TIMEOUT_S, find_fault
+from headrace.cli.target import Address, Target
+from headrace.client.connection import Connection
+from headrace.client.probe import trust_anyone
+from headrace.errors import HeadraceError
+from headrace.wire.messages.metadata import MetadataRequest
+
+
+def examine_cluster(target: Target) -> Iterator[Finding]:
+    """Every bootstrap address, and every address that the brokers behind it advertise."""
+    seen: set[Address] = set()
+    for address in target.addresses:
+        fault = find_fault(address, tls=target.tls)
+        if fault is not None:
+            yield fail(str(address), fault.cause, fault.remedy)
+            continue
+        yield ok(str(address), "a Kafka broker answers" + (" over TLS" if target.tls else ""))
+        try:
+            metadata = _read_metadata(address, target)
+        except HeadraceError as error:
+            yield warn(
+                str(address),
+                f"its metadata cannot be read without signing in ({error})",
+                "the advertised addresses were not examined",
+            )
+            continue
+        for broker in metadata.brokers:
+            advertised = Address(broker.host, broker.port)
+            if advertised not in seen:
+                seen.add(advertised)
+                yield _examine_advertised(
+                    target, address, advertised, broker.node_id, metadata.cluster_id
+                )
+
+
+def _read_metadata(address: Address, target: Target) -> Any:
+    tls = trust_anyone() if target.tls else None
+    with Connection(*address, timeout_s=TIMEOUT_S, tls=tls) as connection:
+        return connection.call(MetadataRequest(topics=[]))
+
+
+def _examine_advertised(
+    target: Target, asked: Address, advertised: Address, node_id: int, cluster_id: str | None
+) -> Finding:
+    subject = f"broker {node_id} at {advertised}"
+    fault = find_fault(advertised, tls=target.tls)
+    if fault is not None:
+        return fail(
+            subject,
+            f"{asked} sends clients to this address, but {fault.cause}",
+            "correct advertised.listeners of that broker to what clients can reach",
+        )
+    try:
+        found = _read_metadata(advertised, target).cluster_id
+    except HeadraceError as error:
+        return warn(subject, f"its metadata cannot be read ({error})", "look again")
+    if found != cluster_id:
+        return fail(
+            subject,
+            f"the broker there belongs to cluster {found}, not {cluster_id}",
+            "correct advertised.listeners, or stop the broker that took the port",
+        )
+    if _is_loopback(advertised.host) and not _is_loopback(asked.host):
+        return warn(
+            subject,
+            f"a loopback address is advertised to clients of {asked}",
+            "set advertised.listeners to an address that other machines can reach",
+        )
+    return ok(subject, "the advertised address can be reached")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(socket.gethostbyname(host)).is_loopback
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,62 @@
+"""The options that many commands share, declared once, and how their text becomes data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, TypeAlias
+
+import typer
+
+from headrace.cli.completion import complete_topic
+from headrace.cli.failures import WrongUsage
+from headrace.cli.output import Output
+
+DEFAULT_SERVERS = "127.0.0.1:9092"
+NONE_GIVEN: list[str] = []
+
+Servers: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--bootstrap-server",
+        "-b",
+        metavar="HOST:PORT,…",
+        envvar="HEADRACE_BOOTSTRAP_SERVERS",
+        help="Brokers to ask first.",
+    ),
+]
+Properties: TypeAlias = Annotated[
+    list[str],
+    typer.Option(
+        "--client-property",
+        "-X",
+        metavar="KEY=VALUE",
+        help="A setting of the client, such as security.protocol=SSL; @FILE reads many.",
+        show_default=False,
+    ),
+]
+OutputOption: TypeAlias = Annotated[
+    Output, typer.Option("--output", "-o", help="Columns for a person, or data for a program.")
+]
+TopicNames: TypeAlias = Annotated[
+    list[str], typer.Argument(metavar="TOPIC…", autocompletion=complete_topic, show_default=False)
+]
+TopicName: TypeAlias = Annotated[
+    str, typer.Argument(metavar="TOPIC", autocompletion=complete_topic, show_default=False)
+]
+TopicOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--topic", "-t", metavar="TOPIC", help="The topic.", autocompletion=complete_topic
+    ),
+]
+
+
+def parse_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
+    """`["a=1", "b=x=y"]` as a mapping; the value may hold more equals signs."""
+    parsed = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise WrongUsage(f'{option} "{pair}" has no value', f"write {option} KEY=VALUE")
+        parsed[key.strip()] = value.strip()
+    return parsed

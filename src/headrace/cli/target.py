@@ -1,0 +1,81 @@
+"""The brokers that a command talks to: their addresses and the settings of the client.
+
+Addresses are read here once, so that a misspelt one is refused with the same words everywhere.
+The module refuses to know a client library.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from headrace.cli.failures import WrongUsage
+
+DEFAULT_PORT: Final = 9092
+MAX_PROPERTIES_BYTES: Final = 1 << 20
+_ADDRESS = re.compile(r"(?:[A-Za-z_]+://)?(?:\[([0-9A-Fa-f:.%]+)\]|([^:/\[\]\s]+))(?::(\d{1,5}))?")
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Target(NamedTuple):
+    """What `-b` and `-X` say."""
+
+    addresses: tuple[Address, ...]
+    properties: Mapping[str, str]
+
+    @property
+    def servers(self) -> str:
+        return ",".join(map(str, self.addresses))
+
+    @property
+    def tls(self) -> bool:
+        return "ssl" in self.properties.get("security.protocol", "").lower()
+
+
+def parse_target(servers: str, properties: Iterable[str]) -> Target:
+    """The target, or a usage error that shows the text at fault."""
+    addresses = tuple(parse_address(text.strip()) for text in servers.split(",") if text.strip())
+    if not addresses:
+        raise WrongUsage("no bootstrap server is named", "write -b HOST:PORT")
+    settings: dict[str, str] = {}
+    for entry in properties:
+        if entry.startswith("@"):
+            settings.update(_read_properties(entry[1:]))
+            continue
+        key, equals, value = entry.partition("=")
+        if not equals:
+            raise WrongUsage(f'-X "{entry}" has no value', "write -X KEY=VALUE or -X @FILE")
+        settings[key.strip()] = value.strip()
+    return Target(addresses, settings)
+
+
+def parse_address(text: str) -> Address:
+    """`host`, `host:port` or `[ipv6]:port`, with or without a protocol in front."""
+    match = _ADDRESS.fullmatch(text)
+    port = int(match[3] or DEFAULT_PORT) if match else 0
+    if match is None or not 0 < port < 65536:
+        raise WrongUsage(f'"{text}" is no address', "write HOST:PORT, for IPv6 [HOST]:PORT")
+    return Address(match[1] or match[2], port)
+
+
+def _read_properties(path: str) -> dict[str, str]:
+    """The lines `key=value` of a client's properties file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")[:MAX_PROPERTIES_BYTES]
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongUsage(f"-X @{path} cannot be read ({error})") from None
+    settings = {}
+    for line in text.splitlines():
+        key, equals, value = line.partition("=")
+        if equals and not line.lstrip().startswith(("#", "!")):
+            settings[key.strip()] = value.strip()
+    return settings

@@ -1,0 +1,237 @@
+"""`headrace topic`: create, list, describe, alter, delete."""
+
+from __future__ import annotations
+
+import fnmatch
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.kafka import (
+    TIMEOUT_S,
+    admin_api,
+    find_topics,
+    open_admin,
+    raise_all,
+    read_metadata,
+    settle,
+)
+from headrace.cli.options import (
+    DEFAULT_SERVERS,
+    NONE_GIVEN,
+    OutputOption,
+    Properties,
+    Servers,
+    TopicName,
+    TopicNames,
+    parse_pairs,
+)
+from headrace.cli.output import Output, emit, emit_rows, table
+from headrace.cli.target import Target, parse_target
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.admin._metadata import TopicMetadata
+
+app = typer.Typer(help="Create, inspect, change and delete topics.")
+
+Configs = Annotated[
+    list[str],
+    typer.Option("--config", "-c", metavar="KEY=VALUE", help="A setting.", show_default=False),
+]
+
+
+@app.command(epilog="Example: headrace topic create orders --partitions 6 -c retention.ms=86400000")
+def create(
+    names: TopicNames,
+    partitions: Annotated[
+        int | None, typer.Option("--partitions", "-p", min=1, help="Default: the broker's.")
+    ] = None,
+    replication_factor: Annotated[
+        int | None, typer.Option("--replication-factor", "-r", min=1, help="Default: the broker's.")
+    ] = None,
+    config: Configs = NONE_GIVEN,
+    if_not_exists: Annotated[
+        bool, typer.Option("--if-not-exists", help="Leave existing topics as they are.")
+    ] = False,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Create topics."""
+    target = parse_target(servers, properties)
+    configs = parse_pairs(config, "--config")
+    admin = open_admin(target)
+    present: set[str] = set()
+    if if_not_exists:
+        present = read_metadata(admin, target).topics.keys() & set(names)
+    new = [
+        admin_api().NewTopic(name, partitions or -1, replication_factor or -1, config=configs)
+        for name in dict.fromkeys(names)
+        if name not in present
+    ]
+    futures = admin.create_topics(new, request_timeout=TIMEOUT_S) if new else {}
+    done, failures = settle(futures, target, "topic")
+    rows = [{"topic": name, "result": "created"} for name in done]
+    rows += [{"topic": name, "result": "exists"} for name in sorted(present)]
+    if rows or not failures:
+        emit_rows(rows, output, ["topic", "result"])
+    raise_all(failures)
+
+
+@app.command("list", epilog="Example: headrace topic list 'orders*' --output json")
+def list_topics(
+    pattern: Annotated[str, typer.Argument(help="Shell pattern, such as 'orders*'.")] = "*",
+    internal: Annotated[
+        bool, typer.Option("--internal", help="Also the topics of the cluster itself.")
+    ] = False,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List topics by name."""
+    target = parse_target(servers, properties)
+    metadata = read_metadata(open_admin(target), target)
+    rows = [
+        {
+            "topic": name,
+            "partitions": len(topic.partitions),
+            "replication_factor": _replication_factor(topic),
+        }
+        for name, topic in sorted(metadata.topics.items())
+        if fnmatch.fnmatchcase(name, pattern) and (internal or not name.startswith("__"))
+    ]
+    emit_rows(rows, output, ["topic", "partitions", "replication_factor"])
+
+
+def _replication_factor(topic: TopicMetadata) -> int:
+    return max((len(partition.replicas) for partition in topic.partitions.values()), default=0)
+
+
+@app.command(epilog="Example: headrace topic describe orders")
+def describe(
+    names: TopicNames,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show partitions, leaders, replicas, offsets and the settings that differ from the default."""
+    target = parse_target(servers, properties)
+    admin = open_admin(target)
+    topics = find_topics(read_metadata(admin, target), dict.fromkeys(names))
+    described = [_describe(admin, target, topic) for topic in topics]
+    emit(described, output, lambda: "\n".join(map(_as_text, described)))
+
+
+def _describe(admin: AdminClient, target: Target, topic: TopicMetadata) -> dict[str, Any]:
+    api = admin_api()
+    name = str(topic.topic)
+    resource = api.ConfigResource(api.ResourceType.TOPIC, name)
+    futures = admin.describe_configs([resource], request_timeout=TIMEOUT_S)
+    configs, failures = settle(futures, target, "topic")
+    raise_all(failures)
+    entries = sorted(configs[name].values(), key=lambda entry: entry.name)
+    first = _offsets(admin, topic, api.OffsetSpec.earliest())
+    last = _offsets(admin, topic, api.OffsetSpec.latest())
+    return {
+        "topic": name,
+        "replication_factor": _replication_factor(topic),
+        "configs": {entry.name: entry.value for entry in entries if not entry.is_default},
+        "partitions": [
+            {
+                "partition": partition.id,
+                "leader": partition.leader if partition.leader >= 0 else None,
+                "replicas": list(partition.replicas),
+                "isr": list(partition.isrs),
+                "log_start_offset": first.get(partition.id),
+                "log_end_offset": last.get(partition.id),
+            }
+            for partition in sorted(topic.partitions.values(), key=lambda each: each.id)
+        ],
+    }
+
+
+def _offsets(admin: AdminClient, topic: TopicMetadata, spec: Any) -> dict[int, int]:
+    """Offsets by partition; a partition without a leader has none to tell."""
+    from confluent_kafka import KafkaException, TopicPartition
+
+    wanted = {
+        TopicPartition(str(topic.topic), partition.id): spec
+        for partition in topic.partitions.values()
+        if partition.leader >= 0
+    }
+    futures = admin.list_offsets(wanted, request_timeout=TIMEOUT_S) if wanted else {}
+    offsets = {}
+    for where, future in futures.items():
+        try:
+            offsets[where.partition] = future.result(timeout=TIMEOUT_S * 2).offset
+        except KafkaException:
+            continue
+    return offsets
+
+
+def _as_text(described: dict[str, Any]) -> str:
+    configs = " ".join(f"{key}={value}" for key, value in described["configs"].items())
+    head = f"{described['topic']}: {len(described['partitions'])} partitions, "
+    head += f"replication factor {described['replication_factor']}, "
+    head += configs or "default settings"
+    columns = ["partition", "leader", "replicas", "isr", "log_start_offset", "log_end_offset"]
+    return head + "\n" + table(described["partitions"], columns)
+
+
+@app.command(epilog="Example: headrace topic alter orders --partitions 12 --config retention.ms=-1")
+def alter(
+    name: TopicName,
+    partitions: Annotated[
+        int | None, typer.Option("--partitions", "-p", min=1, help="Grow to this number.")
+    ] = None,
+    config: Configs = NONE_GIVEN,
+    delete_config: Annotated[
+        list[str],
+        typer.Option(metavar="KEY", help="Return to the default.", show_default=False),
+    ] = NONE_GIVEN,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Add partitions, set or delete settings."""
+    from headrace.cli.config import change
+
+    if partitions is None and not config and not delete_config:
+        raise WrongUsage("nothing to alter", "give --partitions, --config or --delete-config")
+    target = parse_target(servers, properties)
+    admin = open_admin(target)
+    find_topics(read_metadata(admin, target), [name])
+    if partitions is not None:
+        futures = admin.create_partitions(
+            [admin_api().NewPartitions(name, partitions)], request_timeout=TIMEOUT_S
+        )
+        raise_all(settle(futures, target, "topic")[1])
+    if config or delete_config:
+        change(admin, target, "topic", name, parse_pairs(config, "--config"), delete_config)
+    emit_rows([{"topic": name, "result": "altered"}], output, ["topic", "result"])
+
+
+@app.command(epilog="Example: headrace topic delete orders --yes")
+def delete(
+    names: TopicNames,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Delete topics and all their records. Asks first when a person types it."""
+    target = parse_target(servers, properties)
+    admin = open_admin(target)
+    wanted = list(dict.fromkeys(names))
+    find_topics(read_metadata(admin, target), wanted)
+    if not yes and sys.stdin.isatty() and not typer.confirm(f"Delete {', '.join(wanted)}?"):
+        raise Failure("nothing was deleted")
+    futures = admin.delete_topics(wanted, request_timeout=TIMEOUT_S)
+    done, failures = settle(futures, target, "topic")
+    if done:
+        rows = [{"topic": name, "result": "deleted"} for name in done]
+        emit_rows(rows, output, ["topic", "result"])
+    raise_all(failures)

@@ -1,0 +1,224 @@
+"""Where each fact of the cluster lives in the coordination tree, and how it is written there.
+
+The paths and the JSON are those of ZooKeeper-era Kafka, so that an operator and old tools find what
+they expect. Reading is forgiving about additional fields and strict about the ones that matter.
+
+    PATH                                    CONTENT
+    /cluster/id                             {"version":"1","id":…}
+    /controller             ephemeral       {"version":1,"brokerid":…,"timestamp":…}
+    /controller_epoch                       decimal number
+    /brokers/ids/N          ephemeral       endpoints, host, port, rack, epoch
+    /brokers/topics/T                       {"version":3,"topic_id":…,"partitions":{"0":[…]},…}
+    /brokers/topics/T/partitions/P/state    {"leader":…,"leader_epoch":…,"isr":[…],…}
+    /config/topics/T                        {"version":1,"config":{…}}
+    /config/brokers/N, …/<default>          the same
+    /admin/delete_topics/T                  empty; the topic is gone, its folders not yet
+    /latest_producer_id_block               {"version":1,"broker":…,"block_start":"…",…}
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from typing import Any, Final
+from uuid import UUID
+
+from headrace.cluster.image import BrokerRegistration, Endpoint, PartitionImage, TopicImage
+from headrace.errors import CorruptData
+
+CLUSTER_ID: Final = "/cluster/id"
+CONTROLLER: Final = "/controller"
+CONTROLLER_EPOCH: Final = "/controller_epoch"
+BROKER_IDS: Final = "/brokers/ids"
+BROKER_SEQUENCE: Final = "/brokers/seqid"
+BROKER_EPOCHS: Final = "/brokers/epochs"
+TOPICS: Final = "/brokers/topics"
+TOPIC_CONFIGS: Final = "/config/topics"
+BROKER_CONFIGS: Final = "/config/brokers"
+DELETED_TOPICS: Final = "/admin/delete_topics"
+PRODUCER_ID_BLOCK: Final = "/latest_producer_id_block"
+DEFAULT_ENTITY: Final = "<default>"
+
+_JSON: Final = json.JSONDecoder()
+
+# Nodes that exist in every cluster, parents first.
+SKELETON: Final = (
+    "/cluster",
+    "/brokers",
+    BROKER_IDS,
+    BROKER_SEQUENCE,
+    BROKER_EPOCHS,
+    TOPICS,
+    "/config",
+    TOPIC_CONFIGS,
+    BROKER_CONFIGS,
+    "/config/changes",
+    "/config/clients",
+    "/config/users",
+    "/admin",
+    DELETED_TOPICS,
+    "/consumers",
+    "/isr_change_notification",
+    "/kafka-acl",
+    "/log_dir_event_notification",
+)
+
+
+def topic_path(name: str) -> str:
+    return f"{TOPICS}/{name}"
+
+
+def partition_path(name: str, partition: int) -> str:
+    return f"{TOPICS}/{name}/partitions/{partition}"
+
+
+def state_path(name: str, partition: int) -> str:
+    return f"{TOPICS}/{name}/partitions/{partition}/state"
+
+
+def topic_config_path(name: str) -> str:
+    return f"{TOPIC_CONFIGS}/{name}"
+
+
+def deleted_topic_path(name: str) -> str:
+    return f"{DELETED_TOPICS}/{name}"
+
+
+def broker_path(broker_id: int) -> str:
+    return f"{BROKER_IDS}/{broker_id}"
+
+
+def broker_config_path(broker_id: int | None) -> str:
+    return f"{BROKER_CONFIGS}/{DEFAULT_ENTITY if broker_id is None else broker_id}"
+
+
+def id_text(topic_id: UUID) -> str:
+    """A topic id as Kafka prints it: 22 characters of URL-safe base 64."""
+    return base64.urlsafe_b64encode(topic_id.bytes).rstrip(b"=").decode()
+
+
+def parse_id(text: str) -> UUID:
+    return UUID(bytes=base64.urlsafe_b64decode(text + "=="))
+
+
+def encode(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def decode(path: str, data: bytes) -> dict[str, Any]:
+    """The JSON object in a node, or CorruptData naming the node."""
+    try:
+        value = _JSON.decode(data.decode())
+    except ValueError as error:
+        raise CorruptData(f"node {path} holds no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise CorruptData(f"node {path} holds no JSON object")
+    return value
+
+
+def encode_topic(topic: TopicImage) -> bytes:
+    return encode(
+        {
+            "version": 3,
+            "topic_id": id_text(topic.id),
+            "partitions": {
+                str(index): list(partition.replicas)
+                for index, partition in enumerate(topic.partitions)
+            },
+            "adding_replicas": {},
+            "removing_replicas": {},
+        }
+    )
+
+
+def decode_topic(path: str, data: bytes) -> tuple[UUID, list[tuple[int, ...]]]:
+    """The id of a topic and the replicas of its partitions in order."""
+    value = decode(path, data)
+    try:
+        topic_id = parse_id(value["topic_id"])
+        assigned = {int(number): tuple(ids) for number, ids in value["partitions"].items()}
+        return topic_id, [assigned[number] for number in range(len(assigned))]
+    except (KeyError, ValueError, TypeError, AttributeError, binascii.Error) as error:
+        raise CorruptData(f"node {path} does not describe a topic: {error!r}") from None
+
+
+def encode_state(partition: PartitionImage, controller_epoch: int) -> bytes:
+    return encode(
+        {
+            "version": 1,
+            "controller_epoch": controller_epoch,
+            "leader": partition.leader,
+            "leader_epoch": partition.leader_epoch,
+            "isr": list(partition.isr),
+        }
+    )
+
+
+def decode_state(path: str, data: bytes, version: int, replicas: tuple[int, ...]) -> PartitionImage:
+    """A partition from its state node; the node's version is the partition epoch."""
+    value = decode(path, data)
+    try:
+        return PartitionImage(
+            replicas=replicas,
+            isr=tuple(value["isr"]),
+            leader=int(value["leader"]),
+            leader_epoch=int(value["leader_epoch"]),
+            partition_epoch=version,
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise CorruptData(f"node {path} does not describe a partition: {error!r}") from None
+
+
+def encode_configs(configs: dict[str, str]) -> bytes:
+    return encode({"version": 1, "config": configs})
+
+
+def decode_configs(path: str, data: bytes) -> dict[str, str]:
+    configs = decode(path, data).get("config")
+    if not isinstance(configs, dict):
+        raise CorruptData(f"node {path} has no field 'config'")
+    return {str(key): str(value) for key, value in configs.items()}
+
+
+def encode_broker(broker: BrokerRegistration, timestamp_ms: int) -> bytes:
+    plain = next(iter(broker.endpoints.values()), None)
+    value: dict[str, object] = {
+        "version": 5,
+        "listener_security_protocol_map": {
+            name: endpoint.security_protocol for name, endpoint in broker.endpoints.items()
+        },
+        "endpoints": [
+            f"{name}://{_bracket(endpoint.host)}:{endpoint.port}"
+            for name, endpoint in broker.endpoints.items()
+        ],
+        "host": plain.host if plain else None,
+        "port": plain.port if plain else -1,
+        "jmx_port": -1,
+        "features": {},
+        "epoch": broker.epoch,
+        "timestamp": str(timestamp_ms),
+    }
+    if broker.rack is not None:
+        value["rack"] = broker.rack
+    return encode(value)
+
+
+def decode_broker(path: str, broker_id: int, data: bytes) -> BrokerRegistration:
+    value = decode(path, data)
+    try:
+        protocols = value.get("listener_security_protocol_map", {})
+        endpoints = {}
+        for text in value["endpoints"]:
+            name, _, address = text.partition("://")
+            host, _, port = address.rpartition(":")
+            endpoints[name] = Endpoint(host.strip("[]"), int(port), protocols.get(name, name))
+        return BrokerRegistration(
+            broker_id, endpoints, value.get("rack"), int(value.get("epoch", 0))
+        )
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise CorruptData(f"node {path} does not describe a broker: {error!r}") from None
+
+
+def _bracket(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

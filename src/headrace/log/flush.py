@@ -1,0 +1,51 @@
+"""A flush in three steps, so that the slow one can be done in another thread.
+
+`PartitionLog.begin_flush` saves the indexes and lists the files, `Flush.run` waits for the disk,
+`PartitionLog.complete_flush` moves the recovery point. Between the first and the last step the log
+may go on growing; the recovery point only covers what was there at the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from headrace.runtime.disk import Disk
+
+
+class Syncable(Protocol):
+    """A file, or something that has one."""
+
+    def sync(self) -> None: ...
+
+
+class Flush:
+    """What must reach the disk for everything below `up_to` to survive a power cut."""
+
+    __slots__ = ("_disk", "_files", "_folder", "truncations", "up_to")
+
+    def __init__(
+        self,
+        disk: Disk,
+        folder: str | None,
+        files: Sequence[Syncable],
+        up_to: int,
+        truncations: int,
+    ) -> None:
+        self._disk = disk
+        self._folder = folder
+        self._files = files
+        self.up_to = up_to
+        self.truncations = truncations
+
+    def run(self) -> None:
+        """Sync the files. Safe in any thread: nothing but these files is touched."""
+        for file in self._files:
+            try:
+                file.sync()
+            except FileNotFoundError:
+                # Retention or a truncation has removed the segment meanwhile; its records are
+                # gone on purpose and the rest of the flush still counts.
+                continue
+        if self._folder is not None:
+            self._disk.sync_folder(self._folder)

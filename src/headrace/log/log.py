@@ -1,0 +1,406 @@
+"""One partition on a disk: an append-only sequence of batches with offsets.
+
+`PartitionLog` is the whole public face of this package for one partition. It owns the files and the
+order in which they change: a batch is in the log file before anything in memory knows of it, so a
+full disk changes nothing. The rules live beside it: `append` (what may enter), `read` (where things
+are), `retention` (what may leave), `recovery` (what survived). It knows no clock, no thread and no
+other replica; how far the others have come arrives as `high_watermark`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from headrace.errors import ClientFault, Error
+from headrace.log import partition_metadata, retention, truncation
+from headrace.log.append import (
+    CREATE_TIME,
+    PREFIX_SIZE,
+    Appended,
+    admit,
+    in_topic_form,
+    is_in_topic_form,
+    repeated,
+)
+from headrace.log.config import LogConfig
+from headrace.log.flush import Flush
+from headrace.log.origin import Origin
+from headrace.log.read import LogSlice, find_max_timestamp, find_timestamp, read_slice
+from headrace.log.recovery import Progress, Recovered, recover
+from headrace.log.replicated import append_replicated
+from headrace.log.roll import is_old, must_roll
+from headrace.log.segment import LogSegment
+from headrace.log.time_index import TimestampOffset
+from headrace.log.transactions import aborted_in, note_written, read_marker
+from headrace.log.txn_index import AbortedTransaction
+from headrace.records.batch import stamp_prefix
+from headrace.records.control import EndTxnMarker
+from headrace.runtime.disk import Disk
+from headrace.types import NO_TIMESTAMP, ZERO_UUID, Buffer, TopicPartition
+
+
+class PartitionLog:
+    """The log of one partition. `config` may be replaced at any time; the next call obeys it.
+
+    Other rooms read the attributes; only this package writes them.
+    """
+
+    __slots__ = (
+        "_high_watermark",
+        "_unflushed_since_ms",
+        "config",
+        "disk",
+        "doomed",
+        "folder",
+        "folder_changed",
+        "last_now_ms",
+        "leader_epochs",
+        "log_end_offset",
+        "log_start_offset",
+        "producers",
+        "recovery_point",
+        "segments",
+        "snapshots",
+        "topic_id",
+        "topic_partition",
+        "truncations",
+    )
+
+    def __init__(
+        self,
+        disk: Disk,
+        folder: str,
+        topic_partition: TopicPartition,
+        topic_id: UUID,
+        config: LogConfig,
+        parts: Recovered,
+        now_ms: int,
+    ) -> None:
+        self.disk = disk
+        self.folder = folder
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.config = config
+        self.segments = parts.segments
+        self.snapshots = parts.snapshots
+        self.producers = parts.producers
+        self.leader_epochs = parts.leader_epochs
+        self.log_start_offset = parts.log_start_offset
+        self.log_end_offset = parts.log_end_offset
+        self.recovery_point = parts.recovery_point
+        self._high_watermark = parts.log_start_offset
+        self.doomed: list[tuple[int, LogSegment]] = []
+        self.folder_changed = True
+        self.last_now_ms = now_ms
+        self._unflushed_since_ms: int | None = None
+        self.truncations = 0
+
+    @classmethod
+    def open(
+        cls,
+        disk: Disk,
+        folder: str,
+        topic_partition: TopicPartition,
+        config: LogConfig,
+        *,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        clean: bool,
+        now_ms: int,
+        on_progress: Progress | None = None,
+    ) -> PartitionLog:
+        """The log in an existing folder. Unless the last shutdown was `clean`, everything from
+        the recovery point on is validated and a damaged end is cut off.
+        """
+        parts = recover(
+            disk,
+            folder,
+            config,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+            clean=clean,
+            now_ms=now_ms,
+            on_progress=on_progress,
+        )
+        topic_id = partition_metadata.read(disk, folder) or ZERO_UUID
+        return cls(disk, folder, topic_partition, topic_id, config, parts, now_ms)
+
+    @classmethod
+    def create(
+        cls,
+        disk: Disk,
+        folder: str,
+        topic_partition: TopicPartition,
+        topic_id: UUID,
+        config: LogConfig,
+        now_ms: int,
+    ) -> PartitionLog:
+        """A new and empty log in a new folder."""
+        disk.make_folder(folder)
+        if topic_id != ZERO_UUID:
+            partition_metadata.write(disk, folder, topic_id)
+        return cls.open(disk, folder, topic_partition, config, clean=False, now_ms=now_ms)
+
+    # What is known about the log.
+
+    @property
+    def size_bytes(self) -> int:
+        return self.segments.size_bytes
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset after the last record that is replicated well enough to be read."""
+        return self._high_watermark
+
+    @high_watermark.setter
+    def high_watermark(self, offset: int) -> None:
+        """It never goes back and never leaves the log."""
+        if offset > self._high_watermark:
+            self._high_watermark = min(offset, self.log_end_offset)
+            self.producers.on_high_watermark(self._high_watermark)
+
+    def keep_high_watermark_inside(self) -> None:
+        """After the log's end or start moved; a cut is the one reason for which it may go back."""
+        self._high_watermark = max(
+            self.log_start_offset, min(self._high_watermark, self.log_end_offset)
+        )
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The end of what a `read_committed` reader may see."""
+        unstable = self.producers.first_unstable_offset
+        if unstable is None or unstable > self._high_watermark:
+            return self._high_watermark
+        return unstable
+
+    # Appending.
+
+    def append(
+        self, batches: memoryview, *, leader_epoch: int, origin: Origin, now_ms: int
+    ) -> Appended:
+        """Write one batch at the end, or a leader's batches where the origin is REPLICATION.
+
+        ClientFault: the batch must not be written. OSError: it could not be; nothing has changed.
+        """
+        if origin is Origin.REPLICATION:
+            return append_replicated(self, batches, now_ms)
+        config = self.config
+        header = admit(batches, config, origin, now_ms)
+        marker: EndTxnMarker | None = None
+        if header.producer_id >= 0:
+            if header.is_control:
+                marker = read_marker(header, batches)
+                if marker is not None:
+                    self.producers.check_marker(header, marker, origin)
+            else:
+                written = self.producers.check(header, origin)
+                if written is not None:
+                    return repeated(written, config, self.log_start_offset)
+        body: Sequence[Buffer]
+        if is_in_topic_form(header, config):
+            body = (batches[PREFIX_SIZE:],)
+        else:
+            header, body = in_topic_form(batches, header, config, now_ms)
+
+        base_offset = self.log_end_offset
+        last_offset = base_offset + header.last_offset_delta
+        size = header.size
+        max_timestamp = header.max_timestamp
+        self.last_now_ms = now_ms
+        active = self.segments.active
+        rolled = must_roll(
+            active,
+            config,
+            size=size,
+            last_offset=last_offset,
+            timestamp=max_timestamp,
+            now_ms=now_ms,
+        )
+        if rolled:
+            self.roll()
+            active = self.segments.active
+        if leader_epoch != self.leader_epochs.latest_epoch:
+            self.leader_epochs.assign(leader_epoch, base_offset)
+        prefix = stamp_prefix(base_offset, header.batch_length, leader_epoch)
+        position = active.write((prefix, *body), size)
+        active.note(
+            position, size, base_offset, last_offset, max_timestamp, config.index_interval_bytes
+        )
+        self.log_end_offset = last_offset + 1
+        if header.producer_id >= 0:
+            note_written(self.producers, active, header, marker, base_offset, now_ms)
+        return Appended(
+            base_offset,
+            last_offset,
+            NO_TIMESTAMP if config.message_timestamp_type == CREATE_TIME else max_timestamp,
+            self.log_start_offset,
+            size,
+            False,
+            self.flush_due(now_ms),
+            rolled,
+        )
+
+    # Reading.
+
+    def read(
+        self, offset: int, max_bytes: int, *, up_to: int, at_least_one: bool = True
+    ) -> LogSlice:
+        """Batches from the one that holds `offset`, none of them reaching `up_to`.
+
+        ClientFault OFFSET_OUT_OF_RANGE if the log neither holds the offset nor ends with it.
+        """
+        end = self.log_end_offset
+        if not self.log_start_offset <= offset <= end:
+            raise ClientFault(
+                Error.OFFSET_OUT_OF_RANGE,
+                f"{self.topic_partition} has offsets {self.log_start_offset} to {end}, "
+                f"{offset} is not among them",
+            )
+        return read_slice(
+            self.segments,
+            offset,
+            max_bytes,
+            up_to=up_to,
+            log_end_offset=end,
+            at_least_one=at_least_one,
+        )
+
+    def offset_for_time(self, timestamp_ms: int, *, up_to: int) -> TimestampOffset | None:
+        """The first record below `up_to` with this time or a later one."""
+        found = find_timestamp(self.segments, timestamp_ms, log_start_offset=self.log_start_offset)
+        return found if found is not None and found.offset < up_to else None
+
+    def offset_of_max_timestamp(self) -> TimestampOffset | None:
+        """The record with the largest timestamp; None if no record has a time (KIP-734)."""
+        return find_max_timestamp(self.segments)
+
+    def aborted_transactions(self, from_offset: int, up_to: int) -> list[AbortedTransaction]:
+        """What a `read_committed` reader of [from_offset, up_to) must be told to drop."""
+        return aborted_in(self.segments, from_offset, up_to)
+
+    # Segments.
+
+    def roll_if_due(self, now_ms: int) -> bool:
+        """Complete the active segment if it is older than `segment.ms`, although nothing is
+        appended; compaction asks for it, since it never touches the active segment.
+        """
+        self.last_now_ms = now_ms
+        active = self.segments.active
+        if active.size and is_old(active, self.config, now_ms, now_ms):
+            self.roll()
+            return True
+        return False
+
+    def roll(self, base_offset: int | None = None) -> None:
+        """Begin a new segment at the log's end, or at a later offset where a leader's batches
+        leave a gap.
+        """
+        segments = self.segments
+        base = self.log_end_offset if base_offset is None else base_offset
+        if segments.active.base_offset == base:
+            return  # It is empty.
+        segments.active.seal()
+        self.snapshots.write(base, self.producers.active_producers(), sync=False)
+        fresh = LogSegment(self.disk, self.folder, base, now_ms=self.last_now_ms, create=True)
+        segments.active.cool()
+        segments.add(fresh)
+        self.log_end_offset = base
+        self.folder_changed = True
+
+    def apply_retention(self, now_ms: int) -> int:
+        """Let go of old segments; returns how many bytes. `remove_doomed` deletes their files."""
+        return retention.let_go_of_expired(self, now_ms)
+
+    def remove_doomed(self, now_ms: int) -> None:
+        """Delete the files whose `file.delete.delay.ms` has passed."""
+        due = [segment for due_ms, segment in self.doomed if due_ms <= now_ms]
+        self.doomed = [entry for entry in self.doomed if entry[0] > now_ms]
+        for segment in due:
+            segment.remove()
+
+    def delete_records_before(self, offset: int) -> int:
+        """Move the log's start; -1 means the high watermark. Returns the new start offset."""
+        if offset == -1:
+            offset = self._high_watermark
+        if not 0 <= offset <= self._high_watermark:
+            raise ClientFault(
+                Error.OFFSET_OUT_OF_RANGE,
+                f"records of {self.topic_partition} can be deleted up to the high watermark "
+                f"{self._high_watermark}, not up to {offset}",
+            )
+        if offset > self.log_start_offset:
+            self.move_start(offset)
+        return self.log_start_offset
+
+    def move_start(self, offset: int) -> None:
+        """What lies below is gone: forget what was derived from it."""
+        self.log_start_offset = offset
+        self.keep_high_watermark_inside()
+        self.leader_epochs.truncate_from_start(offset)
+        self.producers.on_log_start_offset(offset)
+        for stale in self.snapshots.offsets:
+            if stale < self.segments[0].base_offset:
+                self.snapshots.remove(stale)
+
+    # Truncation.
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the batch that holds `offset` and all behind it, as a follower must whose leader
+        never had them. The cut is on disk when this returns.
+        """
+        truncation.truncate_to(self, offset)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Drop everything; the next record gets this offset, or a later one."""
+        truncation.truncate_fully_and_start_at(self, offset)
+
+    # Durability.
+
+    def flush_due(self, now_ms: int) -> bool:
+        """Whether `flush.messages` or `flush.ms` asks for a flush now."""
+        unflushed = self.log_end_offset - self.recovery_point
+        if unflushed <= 0:
+            return False
+        since = self._unflushed_since_ms
+        if since is None:
+            since = self._unflushed_since_ms = now_ms
+        config = self.config
+        return unflushed >= config.flush_messages or now_ms - since >= config.flush_ms
+
+    def begin_flush(self) -> Flush | None:
+        """Prepare a flush of everything written so far; None if there is nothing to do."""
+        if self.recovery_point >= self.log_end_offset and not self.folder_changed:
+            return None
+        segments = self.segments
+        files = [
+            file
+            for index in range(segments.index_of(self.recovery_point), len(segments))
+            for file in segments[index].files_to_sync()
+        ]
+        folder = self.folder if self.folder_changed else None
+        self.folder_changed = False
+        self._unflushed_since_ms = None
+        return Flush(self.disk, folder, files, self.log_end_offset, self.truncations)
+
+    def complete_flush(self, flush: Flush) -> None:
+        """Believe that everything below `flush.up_to` is on disk, unless the log was cut since:
+        then other records may have taken the place of those that were flushed.
+        """
+        if flush.truncations == self.truncations:
+            self.recovery_point = max(self.recovery_point, flush.up_to)
+
+    def flush(self) -> None:
+        flush = self.begin_flush()
+        if flush is not None:
+            flush.run()
+            self.complete_flush(flush)
+
+    def close(self) -> None:
+        """Make everything durable and final, so that the next start reads next to nothing."""
+        self.segments.active.seal()
+        self.snapshots.write(self.log_end_offset, self.producers.active_producers(), sync=True)
+        self.folder_changed = True
+        self.flush()
+        for segment in self.segments:
+            segment.close()

@@ -1,0 +1,211 @@
+"""Bringing a partition's folder back to life, after a clean shutdown or after a crash.
+
+After a clean shutdown the files are believed: the names are listed, the active segment's indexes
+are loaded and the headers behind its last index entry are read. After a crash every batch from the
+recovery point on is read and checked; the log is cut at the first byte that is wrong, and
+everything derived from the lost part (indexes, later segments, producer state, leader epochs) goes
+with it. What lies below the recovery point was synced and is believed in both cases.
+
+The outcome is always a prefix of what was written that holds everything that was ever flushed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headrace.errors import CorruptData
+from headrace.log import names
+from headrace.log.config import LogConfig
+from headrace.log.leader_epochs import LeaderEpochs
+from headrace.log.producer_state import ProducerState
+from headrace.log.roll import fits
+from headrace.log.scan import intact
+from headrace.log.segment import LogSegment
+from headrace.log.segments import Segments
+from headrace.log.snapshot import Snapshots
+from headrace.log.swap import finish_interrupted_work
+from headrace.log.transactions import note_written, read_marker, replay
+from headrace.runtime.disk import Disk
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes validated so far and the bytes to validate in all."""
+
+
+@dataclass(slots=True)
+class Recovered:
+    """Everything that a `PartitionLog` is made of."""
+
+    segments: Segments
+    snapshots: Snapshots
+    producers: ProducerState
+    leader_epochs: LeaderEpochs
+    log_start_offset: int
+    log_end_offset: int
+    recovery_point: int
+
+
+def recover(
+    disk: Disk,
+    folder: str,
+    config: LogConfig,
+    *,
+    recovery_point: int,
+    log_start_offset: int,
+    clean: bool,
+    now_ms: int,
+    on_progress: Progress | None = None,
+) -> Recovered:
+    """Load the log in `folder`; see the module for what `clean` means."""
+    files = finish_interrupted_work(disk, folder)
+    found = _open_segments(disk, folder, files, now_ms)
+    if not found:
+        found.append(LogSegment(disk, folder, log_start_offset, now_ms=now_ms, create=True))
+    segments = Segments(found)
+    snapshots = Snapshots(disk, folder, files)
+    snapshots.remove_strays(segments.base_offsets)
+    epochs = _load_epochs(disk, folder, segments)
+    start = max(log_start_offset, segments[0].base_offset)
+    producers = ProducerState(start)
+    active = segments.active
+
+    end = -1
+    if clean:
+        try:
+            end = recovery_point = active.warm_up(config.index_interval_bytes)
+        except CorruptData:
+            # The mark of a clean shutdown lies, at least here: look at the active segment.
+            recovery_point = min(recovery_point, active.base_offset)
+    if end < 0:
+        work = _Validation(config, snapshots, producers, epochs, now_ms, on_progress)
+        end = work.run(segments, start, recovery_point)
+        recovery_point = min(recovery_point, end)
+    if end < start:
+        # The log was deleted up to a point that it does not reach any more, cut as it is.
+        end = recovery_point = start
+        fresh = LogSegment(disk, folder, start, now_ms=now_ms, create=True)
+        for segment in segments.replace_all(fresh):
+            segment.remove()
+        epochs.clear()
+    producers.truncate_and_reload(snapshots, start, end, now_ms)
+    replay(producers, segments, end, now_ms)
+    epochs.truncate_from_end(end)
+    epochs.truncate_from_start(start)
+    return Recovered(segments, snapshots, producers, epochs, start, end, recovery_point)
+
+
+def _open_segments(disk: Disk, folder: str, files: list[str], now_ms: int) -> list[LogSegment]:
+    """The segments by their names alone; indexes without a log are swept away."""
+    parsed = [found for found in map(names.parse, files) if found is not None]
+    logs = sorted(base for base, suffix in parsed if suffix == names.LOG)
+    known = set(logs)
+    with_txn_index = set()
+    for base, suffix in parsed:
+        if suffix in names.SEGMENT_FILES and base not in known:
+            disk.remove(names.segment_path(folder, base, suffix))
+        elif suffix == names.TXN_INDEX:
+            with_txn_index.add(base)
+    return [
+        LogSegment(disk, folder, base, now_ms=now_ms, has_txn_index=base in with_txn_index)
+        for base in logs
+    ]
+
+
+def _load_epochs(disk: Disk, folder: str, segments: Segments) -> LeaderEpochs:
+    try:
+        return LeaderEpochs.load(disk, folder)
+    except CorruptData:
+        # Every batch carries the epoch of its leader, so the file can be written anew.
+        epochs = LeaderEpochs(disk, folder)
+    for segment in segments:
+        try:
+            for _, header in segment.headers_from(segment.base_offset):
+                if header.partition_leader_epoch > epochs.latest_epoch:
+                    epochs.assign(header.partition_leader_epoch, header.base_offset)
+        except CorruptData:
+            break  # Recovery decides about this segment; epochs behind it are not believed.
+    return epochs
+
+
+@dataclass(slots=True)
+class _Validation:
+    """One pass over all batches from the recovery point on."""
+
+    config: LogConfig
+    snapshots: Snapshots
+    producers: ProducerState
+    epochs: LeaderEpochs
+    now_ms: int
+    on_progress: Progress | None
+    done_bytes: int = 0
+    total_bytes: int = 0
+
+    def run(self, segments: Segments, log_start_offset: int, recovery_point: int) -> int:
+        """Validate, cut where needed, and return the log's end. The active segment is hot then."""
+        first = segments.index_of(recovery_point)
+        segment = segments[first]
+        believed = max(recovery_point, segment.base_offset, log_start_offset)
+        if not segment.has_sane_txn_index():
+            segment.txn_index.reset()
+            believed = segment.base_offset
+        position = segment.distrust_from(believed)
+        self.total_bytes = sum(segments[i].size for i in range(first, len(segments))) - position
+        self.producers.truncate_and_reload(self.snapshots, log_start_offset, believed, self.now_ms)
+        replay(self.producers, segments, believed, self.now_ms)
+
+        end, cut = self._validate(segment, position, segment.base_offset)
+        index = first
+        while not cut and index + 1 < len(segments):
+            following = segments[index + 1]
+            if following.base_offset < end or (following.base_offset > end and not self._has_gaps):
+                break  # The end of this segment is missing, although it ends with a whole batch.
+            segment.seal()
+            segment.cool()
+            segment = following
+            self.producers.map_end_offset = segment.base_offset
+            self.snapshots.write(segment.base_offset, self.producers.active_producers(), sync=False)
+            segment.txn_index.reset()
+            segment.clear_indexes()
+            end, cut = self._validate(segment, 0, segment.base_offset)
+            index += 1
+        for lost in segments.take_after(index):
+            lost.remove()
+        return end
+
+    @property
+    def _has_gaps(self) -> bool:
+        """Whether offsets may be missing where two segments meet."""
+        return "compact" in self.config.cleanup_policy
+
+    def _validate(self, segment: LogSegment, position: int, end: int) -> tuple[int, bool]:
+        """Check all batches from `position` on; returns the end and whether bytes were cut."""
+        interval = self.config.index_interval_bytes
+        epochs, producers = self.epochs, self.producers
+        applied_up_to = producers.map_end_offset
+        valid = position
+        for at, header, batch in intact(segment.log, position, segment.size):
+            base_offset = header.base_offset
+            if base_offset < end or not fits(segment, header.last_offset):
+                break
+            try:
+                marker = read_marker(header, batch)
+            except CorruptData:
+                break
+            segment.note_header(at, header, interval)
+            end = base_offset + header.last_offset_delta + 1
+            valid = at + header.size
+            if header.partition_leader_epoch > epochs.latest_epoch:
+                epochs.assign(header.partition_leader_epoch, base_offset)
+            if header.producer_id >= 0 and base_offset >= applied_up_to:
+                note_written(producers, segment, header, marker, base_offset, self.now_ms)
+        producers.map_end_offset = max(end, applied_up_to)
+        self._report(segment.size - position)
+        cut = valid < segment.size
+        if cut:
+            segment.cut_at(valid)
+        return end, cut
+
+    def _report(self, size: int) -> None:
+        self.done_bytes += size
+        if self.on_progress is not None:
+            self.on_progress(self.done_bytes, self.total_bytes)

@@ -1,0 +1,83 @@
+"""Which of the oldest segments a log may let go, and how it does.
+
+A segment is judged as a whole, oldest first, and the first one that must stay keeps all behind it.
+Records at or above the high watermark always stay: a follower, or this replica after an election,
+may still need them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.log.config import LogConfig
+from headrace.log.names import DELETED
+from headrace.log.segment import LogSegment
+from headrace.log.segments import Segments
+
+if TYPE_CHECKING:
+    from headrace.log.log import PartitionLog
+
+
+def let_go_of_expired(log: PartitionLog, now_ms: int) -> int:
+    """Take the expired segments out of the log; returns their bytes.
+
+    The files are renamed at once, so that a restart does not find them, and deleted after
+    `file.delete.delay.ms`: until then a reader that holds one can finish.
+    """
+    count = count_expired(
+        log.segments,
+        log.config,
+        now_ms=now_ms,
+        log_start_offset=log.log_start_offset,
+        high_watermark=log.high_watermark,
+        log_end_offset=log.log_end_offset,
+    )
+    if count == 0:
+        return 0
+    if count == len(log.segments):
+        log.last_now_ms = now_ms
+        log.roll()
+    expired = log.segments.take_first(count)
+    for segment in expired:
+        segment.rename(log.folder, DELETED)
+        log.doomed.append((now_ms + log.config.file_delete_delay_ms, segment))
+    log.folder_changed = True
+    log.move_start(max(log.log_start_offset, log.segments[0].base_offset))
+    return sum(segment.size for segment in expired)
+
+
+def count_expired(
+    segments: Segments,
+    config: LogConfig,
+    *,
+    now_ms: int,
+    log_start_offset: int,
+    high_watermark: int,
+    log_end_offset: int,
+) -> int:
+    """How many segments, from the oldest on, have outlived time, size or the log's start."""
+    deletes = "delete" in config.cleanup_policy
+    excess_bytes = 0
+    if deletes and config.retention_bytes >= 0:
+        excess_bytes = segments.size_bytes - config.retention_bytes
+    count = 0
+    for index, segment in enumerate(segments):
+        end_offset = segments.end_of(index, log_end_offset)
+        is_last = index + 1 == len(segments)
+        if end_offset > high_watermark or (is_last and segment.size == 0):
+            break
+        too_large = excess_bytes >= segment.size and excess_bytes > 0
+        before_start = end_offset <= log_start_offset and not is_last
+        if not (before_start or too_large or (deletes and _is_too_old(segment, config, now_ms))):
+            break
+        excess_bytes -= segment.size
+        count += 1
+    return count
+
+
+def _is_too_old(segment: LogSegment, config: LogConfig, now_ms: int) -> bool:
+    if config.retention_ms < 0:
+        return False
+    newest = segment.largest_timestamp().timestamp
+    # Records without any time are as old as this process knows the segment to be.
+    return now_ms - (newest if newest >= 0 else segment.created_ms) > config.retention_ms

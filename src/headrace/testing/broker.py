@@ -1,0 +1,187 @@
+"""A real broker for tests: its own process, a free port, an advertised address that works.
+
+    from headrace.testing import Broker
+
+    with Broker() as broker:
+        Producer({"bootstrap.servers": broker.bootstrap_servers})
+
+It is the broker that production runs, started by the same command, so a test may also stop it,
+kill it and start it again on the same data.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final
+
+_READY: Final = re.compile(r"^broker ready on (\S+):(\d+)")
+_START_TIMEOUT_S: Final = 60
+_STOP_TIMEOUT_S: Final = 60
+_KEPT_LINES: Final = 200
+
+
+class BrokerFailed(RuntimeError):
+    """The broker did not start or stop as it should; the text ends with its last log lines."""
+
+
+class Broker:
+    """One broker process on 127.0.0.1.
+
+    `properties` are settings as in server.properties. Without `data` the records live in a
+    temporary folder that `stop` removes; with it they stay for the next start.
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, object] | None = None,
+        *,
+        data: str | os.PathLike[str] | None = None,
+        port: int = 0,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._properties = dict(properties or {})
+        self._keep_data = data is not None
+        self._data = Path(data) if data is not None else None
+        self._port = port
+        self._environment = dict(environment or {})
+        self._process: subprocess.Popen[str] | None = None
+        self._lines: list[str] = []
+        self._reader: threading.Thread | None = None
+
+    # -- where it is ------------------------------------------------------------------------------
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def port(self) -> int:
+        if self._port == 0:
+            raise BrokerFailed("the broker has no port before it is started")
+        return self._port
+
+    @property
+    def data_dir(self) -> Path:
+        """The folder with the partitions."""
+        if self._data is None:
+            raise BrokerFailed("the broker has no folder before it is started")
+        return self._data
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "the broker is not running"
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def output(self) -> str:
+        """The last lines of the broker's log."""
+        return "\n".join(self._lines)
+
+    # -- life -------------------------------------------------------------------------------------
+
+    def start(self) -> Broker:
+        """Start and return once the broker answers."""
+        assert not self.running, "the broker is already running"
+        if self._data is None:
+            self._data = Path(tempfile.mkdtemp(prefix="headrace-"))
+        command = [sys.executable, "-m", "headrace", "up", "--data", str(self._data)]
+        command += ["--host", "127.0.0.1", "--port", str(self._port)]
+        for key, value in self._properties.items():
+            command += ["--set", f"{key}={value}"]
+        self._lines = []
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, **self._environment},
+        )
+        ready = threading.Event()
+        stream = self._process.stdout
+        assert stream is not None
+        self._reader = threading.Thread(target=self._read, args=(stream, ready), daemon=True)
+        self._reader.start()
+        if not ready.wait(_START_TIMEOUT_S) or self._process.poll() is not None:
+            self.kill()
+            raise BrokerFailed(f"the broker did not start:\n{self.output}")
+        return self
+
+    def _read(self, stream: IO[str], ready: threading.Event) -> None:
+        with stream:
+            for line in stream:
+                self._lines.append(line.rstrip("\n"))
+                del self._lines[:-_KEPT_LINES]
+                match = _READY.match(line)
+                if match:
+                    self._port = int(match[2])
+                    ready.set()
+        ready.set()  # the process ended; `start` looks whether it should have
+
+    def stop(self) -> None:
+        """Stop cleanly (SIGTERM); temporary data is removed."""
+        process = self._process
+        if process is not None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                code = process.wait(_STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise BrokerFailed(f"the broker did not stop:\n{self.output}") from None
+            self._reap()
+            if code != 0:
+                raise BrokerFailed(f"the broker ended with {code}:\n{self.output}")
+        self._remove_data()
+
+    def kill(self) -> None:
+        """Stop as a power cut does (SIGKILL); the data stays."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._reap()
+
+    def _reap(self) -> None:
+        if self._reader is not None:
+            self._reader.join(10)
+        self._process = None
+
+    def restart(self) -> None:
+        """Stop cleanly, if it runs, and start again with the same port and data."""
+        if self.running:
+            keep, self._keep_data = self._keep_data, True
+            self.stop()
+            self._keep_data = keep
+        self.start()
+
+    def _remove_data(self) -> None:
+        if not self._keep_data and self._data is not None:
+            shutil.rmtree(self._data, ignore_errors=True)
+            self._data = None
+
+    def __enter__(self) -> Broker:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.running:
+            self.stop()
+        else:
+            self._remove_data()

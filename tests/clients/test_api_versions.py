@@ -1,0 +1,178 @@
+"""ApiVersions: what is on the list, and what happens when a client asks in a newer version."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace.errors import Error
+from headrace.wire import decode
+from headrace.wire.messages import (
+    alter_configs,
+    api_versions,
+    create_partitions,
+    create_topics,
+    delete_records,
+    delete_topics,
+    describe_cluster,
+    describe_configs,
+    describe_log_dirs,
+    describe_topic_partitions,
+    fetch,
+    incremental_alter_configs,
+    init_producer_id,
+    list_config_resources,
+    list_offsets,
+    metadata,
+    offset_for_leader_epoch,
+    produce,
+)
+from tests.clients.raw import Connection, ConnectionClosed
+
+API_VERSIONS = 18
+# What Apache Kafka 4.3 advertises for the APIs that this broker has.
+KAFKA_4_3 = {
+    0: (0, 13),
+    1: (4, 18),
+    2: (1, 11),
+    3: (0, 13),
+    18: (0, 4),
+    19: (2, 7),
+    20: (1, 6),
+    21: (0, 2),
+    22: (0, 5),
+    23: (2, 4),
+    32: (1, 4),
+    33: (0, 2),
+    35: (1, 5),
+    37: (0, 3),
+    44: (0, 1),
+    60: (0, 2),
+    74: (0, 1),
+    75: (0, 0),
+}
+# The smallest request of each API that is harmless and gets an answer.
+HARMLESS: dict[int, Callable[[], Any]] = {
+    0: lambda: produce.ProduceRequest(acks=-1, timeout_ms=1_000, topic_data=[]),
+    1: lambda: fetch.FetchRequest(max_wait_ms=0, min_bytes=0, topics=[]),
+    2: lambda: list_offsets.ListOffsetsRequest(replica_id=-1, topics=[]),
+    3: lambda: metadata.MetadataRequest(topics=[]),
+    18: lambda: api_versions.ApiVersionsRequest(
+        client_software_name="tests", client_software_version="1.0"
+    ),
+    19: lambda: create_topics.CreateTopicsRequest(topics=[]),
+    20: lambda: delete_topics.DeleteTopicsRequest(timeout_ms=1_000),
+    21: lambda: delete_records.DeleteRecordsRequest(topics=[], timeout_ms=1_000),
+    22: lambda: init_producer_id.InitProducerIdRequest(
+        transactional_id=None, transaction_timeout_ms=1_000
+    ),
+    23: lambda: offset_for_leader_epoch.OffsetForLeaderEpochRequest(replica_id=-1, topics=[]),
+    32: lambda: describe_configs.DescribeConfigsRequest(resources=[]),
+    33: lambda: alter_configs.AlterConfigsRequest(resources=[], validate_only=True),
+    35: lambda: describe_log_dirs.DescribeLogDirsRequest(topics=[]),
+    37: lambda: create_partitions.CreatePartitionsRequest(
+        topics=[], timeout_ms=1_000, validate_only=True
+    ),
+    44: lambda: incremental_alter_configs.IncrementalAlterConfigsRequest(
+        resources=[], validate_only=True
+    ),
+    60: lambda: describe_cluster.DescribeClusterRequest(
+        include_cluster_authorized_operations=False
+    ),
+    74: lambda: list_config_resources.ListConfigResourcesRequest(),
+    75: lambda: describe_topic_partitions.DescribeTopicPartitionsRequest(topics=[]),
+}
+
+
+def advertised(connection: Connection) -> dict[int, tuple[int, int]]:
+    response = connection.ask(api_versions.ApiVersionsRequest(), 0)
+    assert response.error_code == Error.NONE
+    return {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
+
+
+@pytest.mark.spec("book1:B-27", "admin:RQ-18")
+def test_the_list_is_that_of_kafka_4_3(connection: Connection) -> None:
+    """Clients switch features by single ranges, and guess the broker's version from them.
+
+    librdkafka needs Produce from 0 for its codecs (KAFKA-18659) and OffsetForLeaderEpoch 2;
+    @platformatic/kafka needs Metadata 9 and Fetch 12; kafka-python takes DescribeLogDirs 5 for 4.3.
+    """
+    found = advertised(connection)
+    assert {key: found.get(key) for key in KAFKA_4_3} == KAFKA_4_3
+
+
+@pytest.mark.spec("book1:B-27", "book1:F-03")
+@pytest.mark.parametrize("key", sorted(HARMLESS))
+def test_every_version_on_the_list_is_answered(connection: Connection, key: int) -> None:
+    """The header's version decides the layout; what is advertised is served, to the last byte."""
+    first, last = advertised(connection)[key]
+    for version in range(max(first, 3) if key == 0 else first, last + 1):
+        connection.ask(HARMLESS[key](), version)
+
+
+@pytest.mark.parametrize("version", [5, 99, 32_767])
+def test_a_newer_version_is_answered_in_the_oldest_layout(
+    connection: Connection, version: int
+) -> None:
+    """KIP-511: v0 layout, error 35, and the range of key 18, so that the client steps down.
+
+    The body may have a shape that nobody here knows.
+    """
+    client_id, no_tags, unknown_body = b"\x00\x04next", b"\x00", b"\xff\xfe\xfd" * 5
+    payload = struct.pack(">hhi", API_VERSIONS, version, 4711) + client_id + no_tags + unknown_body
+    connection.send_bytes(struct.pack(">i", len(payload)) + payload)
+    frame = connection.receive_frame()
+    assert int.from_bytes(frame[:4], "big") == 4711
+    response = decode(api_versions.ApiVersionsResponse, 0, frame, 4)
+    assert response.error_code == Error.UNSUPPORTED_VERSION
+    (only,) = response.api_keys
+    assert (only.api_key, only.min_version, only.max_version) == (API_VERSIONS, 0, 4)
+    # The connection stays: every client tries again on it.
+    assert advertised(connection)
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [("", "1.0"), ("tests", ""), ("-tests", "1.0"), ("tests", "1.0-"), ("te sts", "1"), ("tëst", "1")],
+)
+def test_a_strange_software_name_is_refused(
+    connection: Connection, name: str, version: str
+) -> None:
+    """KIP-511: letters, digits, '-' and '.', no punctuation at either end; else INVALID_REQUEST."""
+    request = api_versions.ApiVersionsRequest(
+        client_software_name=name, client_software_version=version
+    )
+    assert connection.ask(request, 3).error_code == Error.INVALID_REQUEST
+    assert advertised(connection)
+
+
+def test_features_with_minimum_0_are_kept_from_old_clients(connection: Connection) -> None:
+    """KAFKA-17011: below v4 a client cannot parse a feature whose lowest version is 0."""
+    request = HARMLESS[API_VERSIONS]()
+    below = connection.ask(request, 3)
+    assert all(feature.min_version > 0 for feature in below.supported_features)
+
+
+@pytest.mark.spec("book1:B-27")
+@pytest.mark.parametrize(
+    ("key", "version"), [(3, 99), (1, 3), (1, 19), (19, 1), (999, 0), (-1, 0)]
+)
+def test_what_is_not_on_the_list_ends_the_connection(
+    bootstrap: str, connection: Connection, key: int, version: int
+) -> None:
+    """Other APIs have no layout in which to say 'unsupported': the connection ends, only this one."""
+    payload = struct.pack(">hhih", key, version, 1, -1) + bytes(20)
+    connection.send_bytes(struct.pack(">i", len(payload)) + payload)
+    with pytest.raises(ConnectionClosed):
+        connection.receive_frame()
+    with Connection(bootstrap) as another:
+        assert advertised(another)
+
+
+def test_it_may_be_asked_at_any_time(connection: Connection) -> None:
+    """ApiVersions is not bound to the beginning of a connection."""
+    connection.ask(HARMLESS[3](), 12)
+    assert advertised(connection) == advertised(connection)

@@ -1,0 +1,40 @@
+"""Fixtures for tests that compare with Apache Kafka itself.
+
+Imports wait until a test asks, so that a unit test pays nothing for them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.kafka.apache_kafka import ApacheKafka
+
+
+@pytest.fixture(scope="session")
+def kafka_classpath() -> str:
+    """Apache Kafka's jars, fetched on first use."""
+    from tests.kafka.apache_kafka import classpath
+
+    return classpath()
+
+
+@pytest.fixture
+def kafka_broker(
+    kafka_classpath: str, tmp_path: Path
+) -> Iterator[Callable[[Mapping[str, str]], ApacheKafka]]:
+    """Starts real Apache Kafka brokers: `kafka_broker({"log.segment.bytes": "1048576"})`."""
+    from tests.kafka.apache_kafka import ApacheKafka
+
+    with contextlib.ExitStack() as running:
+
+        def start(properties: Mapping[str, str]) -> ApacheKafka:
+            folder = tmp_path / f"kafka-{len(list(tmp_path.glob('kafka-*')))}"
+            return running.enter_context(ApacheKafka(kafka_classpath, folder, properties))
+
+        yield start

@@ -1,0 +1,228 @@
+"""A million mutated frames: the broker lives, its memory stays bounded, a neighbour notices nothing.
+
+Frames are real requests of every served API and version with bytes flipped, cut, repeated and
+lengths that lie. `HEADRACE_SEED` repeats a run, `HEADRACE_FRAMES` sets how many are sent.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from headrace.broker.handlers import HANDLERS
+from headrace.records.builder import build_batch
+from headrace.records.record import Record
+from headrace.testing import Broker
+from headrace.types import ZERO_UUID
+from headrace.wire.header import encode_request
+from headrace.wire.registry import by_key
+from headrace.wire.schema import FieldSpec, fields_of, info
+from headrace.wire.types import UUID_KIND, Blob, Text
+
+FRAMES = int(os.environ.get("HEADRACE_FRAMES", "1000000"))
+_BURST = 64
+_TOPIC = "victim"
+_GROWTH_LIMIT_MB = 150
+# Requests that make something: mutated, they would only fill the disk with topics.
+_MAKERS = {"CreateTopics", "CreatePartitions", "DeleteTopics"}
+
+
+def rss_mb(pid: int) -> float:
+    with open(f"/proc/{pid}/status") as status:
+        for line in status:
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+    raise AssertionError("no VmRSS")
+
+
+def sample_requests() -> list[bytes]:
+    """One plausible frame of every API and version that the broker serves."""
+    frames = []
+    for handler in HANDLERS:
+        if handler.name in _MAKERS:
+            continue
+        request_class = by_key(handler.key).request
+        for version in info(request_class).versions:
+            message = plausible(request_class, version)
+            frames.append(b"".join(encode_request(7, "fuzz", version, message)))
+    return frames
+
+
+def plausible(cls: type, version: int) -> Any:
+    """An instance with one element in every list and values that mean something."""
+    values: dict[str, Any] = {}
+    for field in fields_of(cls):
+        if field.present(version):
+            value = plausible_value(field, version)
+            values[field.name] = [value] if field.is_array else value
+    return cls(**values)
+
+
+def plausible_value(field: FieldSpec, version: int) -> Any:
+    kind = field.kind
+    if isinstance(kind, type):
+        return plausible(kind, version)
+    if isinstance(kind, Text):
+        return _TOPIC
+    if isinstance(kind, Blob):
+        return memoryview(build_batch([Record(0, 1, b"k", b"v", [])]))
+    if kind is UUID_KIND:
+        return ZERO_UUID
+    if kind.name == "bool":
+        return False
+    return {"max_bytes": 1000, "partition_max_bytes": 1000, "acks": 1}.get(field.name, 0)
+
+
+def mutate(rng: random.Random, frame: bytes) -> bytes:
+    """A frame that is almost the given one. The size prefix is right more often than not."""
+    body = bytearray(frame[4:])
+    kind = rng.random()
+    if kind < 0.5:
+        for _ in range(rng.randint(1, 4)):
+            body[rng.randrange(len(body))] = rng.randrange(256)
+    elif kind < 0.65:
+        del body[rng.randrange(1, len(body)) :]
+    elif kind < 0.75:
+        position = rng.randrange(len(body))
+        body[position : position + 4] = struct.pack(">i", rng.choice((-1, -2, 2**31 - 1, 1 << 24)))
+    elif kind < 0.85:
+        position = rng.randrange(len(body))
+        body[position:position] = rng.randbytes(rng.randint(1, 20))
+    elif kind < 0.95:
+        start, stop = sorted(rng.randrange(len(body) + 1) for _ in range(2))
+        body[start:stop] = b""
+    else:
+        body = bytearray(rng.randbytes(rng.randint(0, 200)))
+    size = len(body)
+    if rng.random() < 0.02:
+        size = rng.choice((0, -1, 2**31 - 1, 1 << 27, size + 3, size - 1))
+    return struct.pack(">i", size) + bytes(body)
+
+
+class Neighbour:
+    """A well-behaved producer and consumer beside the attack."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self.errors: list[str] = []
+        self.produced = 0
+        self.consumed = 0
+        self._stop = threading.Event()
+        settings = {
+            "bootstrap.servers": bootstrap_servers,
+            "error_cb": lambda error: self.errors.append(str(error)),
+        }
+        self._producer = Producer({**settings, "enable.idempotence": True})
+        self._consumer = Consumer({**settings, "group.id": "unused"})
+        self._consumer.assign([TopicPartition("neighbour", 0, 0)])
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.wait(0.005):
+            self._producer.produce(
+                "neighbour",
+                str(self.produced).encode(),
+                on_delivery=self._on_delivery,
+            )
+            self.produced += 1
+            self._producer.poll(0)
+            message = self._consumer.poll(0)
+            if message is not None:
+                self._check(message)
+
+    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self.errors.append(str(error))
+
+    def _check(self, message: Any) -> None:
+        if message.error() is not None:
+            self.errors.append(str(message.error()))
+            return
+        if int(message.value()) != self.consumed:
+            self.errors.append(f"expected record {self.consumed}, got {message.value()!r}")
+        self.consumed += 1
+
+    def finish(self) -> None:
+        self._stop.set()
+        self._thread.join()
+        if self._producer.flush(30):
+            self.errors.append("records were left in the producer")
+        while self.consumed < self.produced and not self.errors:
+            message = self._consumer.poll(10)
+            if message is None:
+                self.errors.append(f"only {self.consumed} of {self.produced} records came back")
+                break
+            self._check(message)
+        self._consumer.close()
+
+
+def attack(port: int, frames: Iterator[bytes], count: int) -> int:
+    """Send frames in bursts; returns how many were sent. A closed connection is opened again."""
+    sent = 0
+    while sent < count:
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
+            sock.setblocking(False)
+            alive = True
+            while alive and sent < count:
+                burst = [next(frames) for _ in range(min(_BURST, count - sent))]
+                sent += len(burst)
+                alive = push(sock, b"".join(burst))
+    return sent
+
+
+def push(sock: socket.socket, data: bytes) -> bool:
+    """Send all of it while reading answers, so that neither side waits for the other."""
+    view = memoryview(data)
+    while view:
+        readable, writable, _ = select.select([sock], [sock], [], 5)
+        if not readable and not writable:
+            return False
+        try:
+            if readable and not sock.recv(1 << 16):
+                return False
+            if writable:
+                view = view[sock.send(view) :]
+        except OSError:
+            return False
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_million_mutated_frames_harm_nobody() -> None:
+    """Random, truncated and lying frames: the process lives and the client beside sees no error."""
+    seed = int(os.environ.get("HEADRACE_SEED", random.randrange(1 << 32)))
+    rng = random.Random(seed)
+    samples = sample_requests()
+    properties = {"auto.create.topics.enable": "false"}
+    with Broker(properties) as broker:
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        topics = [NewTopic(_TOPIC, 1, 1), NewTopic("neighbour", 1, 1)]
+        for future in admin.create_topics(topics).values():
+            future.result(30)
+        neighbour = Neighbour(broker.bootstrap_servers)
+
+        def mutations() -> Iterator[bytes]:
+            while True:
+                yield mutate(rng, rng.choice(samples))
+
+        attack(broker.port, mutations(), FRAMES // 10)
+        before = rss_mb(broker.pid)
+        sent = attack(broker.port, mutations(), FRAMES - FRAMES // 10)
+        after = rss_mb(broker.pid)
+        assert broker.running, f"HEADRACE_SEED={seed}\n{broker.output}"
+        neighbour.finish()
+        assert not neighbour.errors, f"HEADRACE_SEED={seed}: {neighbour.errors[:5]}"
+        assert neighbour.consumed > 0
+        assert sent == FRAMES - FRAMES // 10
+        assert after - before < _GROWTH_LIMIT_MB, f"HEADRACE_SEED={seed}: {before} to {after} MB"
