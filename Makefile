@@ -20,8 +20,9 @@ help: ## Show this list.
 
 $(VENV)/.main: requirements/main.txt requirements/build.txt pyproject.toml | $(filter .tools/%,$(UV))
 	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) $(VENV)
-	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/main.txt -r requirements/build.txt
+	$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/main.txt -r requirements/build.txt
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.main requirements/dev.txt

@@ -79,17 +79,17 @@ class Bench:
         row: Row,
         measure: Callable[[Broker], Sample],
         *,
-        warm_up: bool = False,
+        warm_up: Callable[[Broker], object] | None = None,
     ) -> None:
         """Measure both in turn, as often as this run repeats.
 
-        With a warm-up, each is measured once before and the result is dropped: a JVM that has not
-        compiled a path yet is slower on it than it will be for the rest of its life.
+        A warm-up is the same load on both, uncounted and at every scale of the same size: a JVM
+        that has not compiled a path yet is slower on it than for the rest of its life.
         """
-        if warm_up:
+        if warm_up is not None:
             for broker in pair:
                 self.say(f"warming {broker.name} up: {row.case}, {row.label}")
-                measure(broker)
+                warm_up(broker)
         for _ in self.repetitions:
             for broker in pair:
                 self.settle()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,17 +23,17 @@ def kafka_classpath() -> str:
     return classpath()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def kafka_broker(
-    kafka_classpath: str, tmp_path: Path
-) -> Iterator[Callable[[Mapping[str, str]], ApacheKafka]]:
-    """Starts real Apache Kafka brokers: `kafka_broker({"log.segment.bytes": "1048576"})`."""
+    kafka_classpath: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., ApacheKafka]]:
+    """Starts a real Apache Kafka: `kafka_broker({"num.partitions": "3"})`; its `stop` ends it."""
     from tests.kafka.apache_kafka import ApacheKafka
 
     with contextlib.ExitStack() as running:
 
-        def start(properties: Mapping[str, str]) -> ApacheKafka:
-            folder = tmp_path / f"kafka-{len(list(tmp_path.glob('kafka-*')))}"
+        def start(properties: Mapping[str, str] | None = None) -> ApacheKafka:
+            folder = tmp_path_factory.mktemp("kafka")
             return running.enter_context(ApacheKafka(kafka_classpath, folder, properties))
 
         yield start

@@ -30,35 +30,47 @@ JAVA = Row(
 )
 
 _CLIENTS = 8
+_SETTINGS = {"log.flush.interval.messages": "1"}
 
 
 def run(bench: Bench, wanted: Collection[str]) -> None:
     round_trips = bench.scaled(500, at_least=50)
     records = bench.scaled(500_000, at_least=10_000)
-
-    def raw(broker: Broker) -> Sample:
-        topic = admin.fresh_name("fsync")
-        admin.create_topics(broker, [topic], partitions=_CLIENTS)
-        done = raw_round_trips(
-            broker, topic, clients=_CLIENTS, round_trips=round_trips, warmup=round_trips // 10
+    with bench.pair(_SETTINGS) as pair:
+        bench.alternate(
+            pair,
+            RAW,
+            lambda broker: _raw(broker, round_trips),
+            warm_up=lambda broker: _raw(broker, 500),
         )
-        admin.delete_topics(broker, [topic])
-        return {
-            "round trips": done.load.per_s,
-            "p99": done.p99_ms,
-            "broker cpu": done.load.cpu_s_per(1000),
-        }
+        bench.alternate(
+            pair,
+            JAVA,
+            lambda broker: _java(bench, broker, records),
+            warm_up=lambda broker: _java(bench, broker, 50_000),
+        )
 
-    def java(broker: Broker) -> Sample:
-        topic = admin.fresh_name("fsync")
-        admin.create_topics(broker, [topic])
-        loaded = bench.java.produce(broker, topic, records, 100, ())
-        admin.delete_topics(broker, [topic])
-        return {"records": loaded.per_s, "broker cpu": loaded.cpu_s_per(1_000_000)}
 
-    with bench.pair({"log.flush.interval.messages": "1"}) as pair:
-        bench.alternate(pair, RAW, raw, warm_up=True)
-        bench.alternate(pair, JAVA, java)
+def _raw(broker: Broker, round_trips: int) -> Sample:
+    topic = admin.fresh_name("fsync")
+    admin.create_topics(broker, [topic], partitions=_CLIENTS)
+    done = raw_round_trips(
+        broker, topic, clients=_CLIENTS, round_trips=round_trips, warmup=round_trips // 10
+    )
+    admin.delete_topics(broker, [topic])
+    return {
+        "round trips": done.load.per_s,
+        "p99": done.p99_ms,
+        "broker cpu": done.load.cpu_s_per(1000),
+    }
+
+
+def _java(bench: Bench, broker: Broker, records: int) -> Sample:
+    topic = admin.fresh_name("fsync")
+    admin.create_topics(broker, [topic])
+    loaded = bench.java.produce(broker, topic, records, 100, ())
+    admin.delete_topics(broker, [topic])
+    return {"records": loaded.per_s, "broker cpu": loaded.cpu_s_per(1_000_000)}
 
 
 SCENARIO = Scenario((RAW, JAVA), run)

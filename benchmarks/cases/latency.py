@@ -43,6 +43,8 @@ END_TO_END = Row(
     ),
 )
 
+_COUNT = 5_000
+
 
 def run(bench: Bench, wanted: Collection[str]) -> None:
     with bench.pair() as pair:
@@ -54,14 +56,10 @@ def run(bench: Bench, wanted: Collection[str]) -> None:
 
 
 def _sync(bench: Bench, pair: Pair, row: Row, *, clients: int) -> None:
-    round_trips = bench.scaled(5_000, at_least=200)
-
-    def measure(broker: Broker) -> Sample:
+    def trips(broker: Broker, count: int) -> Sample:
         topic = admin.fresh_name("sync")
         admin.create_topics(broker, [topic], partitions=clients)
-        done = raw_round_trips(
-            broker, topic, clients=clients, round_trips=round_trips, warmup=round_trips // 2
-        )
+        done = raw_round_trips(broker, topic, clients=clients, round_trips=count, warmup=count // 2)
         admin.delete_topics(broker, [topic])
         return {
             "round trips": done.load.per_s,
@@ -70,16 +68,20 @@ def _sync(bench: Bench, pair: Pair, row: Row, *, clients: int) -> None:
             "p99": done.p99_ms,
         }
 
-    bench.alternate(pair, row, measure, warm_up=True)
+    count = bench.scaled(_COUNT, at_least=200)
+    bench.alternate(
+        pair,
+        row,
+        lambda broker: trips(broker, count),
+        warm_up=lambda broker: trips(broker, _COUNT),
+    )
 
 
 def _end_to_end(bench: Bench, pair: Pair) -> None:
-    count = bench.scaled(5_000, at_least=200)
-
-    def measure(broker: Broker) -> Sample:
+    def send(broker: Broker, count: int) -> Sample:
         topic = admin.fresh_name("e2e")
         admin.create_topics(broker, [topic])
-        told = bench.java.end_to_end(broker, topic, count=count, warmup=count // 2)
+        told = bench.java.end_to_end(broker, topic, count=count, warmup=max(1_000, count // 2))
         admin.delete_topics(broker, [topic])
         return {
             "p50": told["p50_ms"],
@@ -87,7 +89,13 @@ def _end_to_end(bench: Bench, pair: Pair) -> None:
             "broker cpu": told["cpu_s"] / count * 1000,
         }
 
-    bench.alternate(pair, END_TO_END, measure, warm_up=True)
+    count = bench.scaled(_COUNT, at_least=200)
+    bench.alternate(
+        pair,
+        END_TO_END,
+        lambda broker: send(broker, count),
+        warm_up=lambda broker: send(broker, _COUNT // 2),
+    )
 
 
 SCENARIO = Scenario((EIGHT, ONE, END_TO_END), run)

@@ -14,6 +14,7 @@ from benchmarks.bench import Bench, Pair, Scenario
 from benchmarks.brokers import Broker
 from benchmarks.table import Metric, Row, Sample, Target, at_least, at_most
 
+_WARM_UP_RECORDS = 1_000_000
 _BIG_BATCHES = ("batch.size=262144", "linger.ms=5")
 
 
@@ -72,13 +73,12 @@ def run(bench: Bench, wanted: Collection[str]) -> None:
 
 def _warm_up(bench: Bench, pair: Pair) -> None:
     """A JVM compiles itself while it is used: both brokers serve some load before the first one."""
-    records = bench.scaled(1_000_000, at_least=10_000)
     for broker in pair:
         bench.say(f"warming {broker.name} up")
         topic = admin.fresh_name("warm")
         admin.create_topics(broker, [topic], partitions=6)
-        bench.java.produce(broker, topic, records, 100, ())
-        bench.java.consume(broker, topic, records)
+        bench.java.produce(broker, topic, _WARM_UP_RECORDS, 100, ())
+        bench.java.consume(broker, topic, _WARM_UP_RECORDS)
         admin.delete_topics(broker, [topic])
 
 

@@ -32,6 +32,7 @@ class Load:
         self.acknowledged: dict[int, dict[int, int]] = defaultdict(dict)  # partition: value: offset
         self.failures: list[str] = []
         self._stop = threading.Event()
+        self._progress = threading.Semaphore(0)
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap_servers,
@@ -39,9 +40,11 @@ class Load:
                 "acks": "all",
                 "linger.ms": 1,
                 "message.timeout.ms": 0,
-                "reconnect.backoff.ms": 10,
-                "reconnect.backoff.max.ms": 50,
-                "retry.backoff.ms": 10,
+                "reconnect.backoff.ms": 1,
+                "reconnect.backoff.max.ms": 20,
+                "retry.backoff.ms": 1,
+                "retry.backoff.max.ms": 20,
+                "topic.metadata.refresh.fast.interval.ms": 20,
                 "queue.buffering.max.messages": 2000,
                 "error_cb": self._on_error,
                 "log_level": 0,
@@ -65,6 +68,7 @@ class Load:
         offset = message.offset()
         assert offset is not None
         self.acknowledged[partition][value] = offset
+        self._progress.release()
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -80,6 +84,11 @@ class Load:
                 self.sent[partition] += 1
             self._producer.poll(0)
 
+    def await_acknowledgements(self, count: int) -> None:
+        """Return when `count` more records were acknowledged."""
+        for _ in range(count):
+            assert self._progress.acquire(timeout=30), f"no progress: {self.failures[:5]}"
+
     def finish(self) -> None:
         self._stop.set()
         self._thread.join()
@@ -89,7 +98,12 @@ class Load:
 def read_everything(bootstrap_servers: str) -> dict[int, list[tuple[int, int]]]:
     """(offset, value) of every record by partition."""
     consumer = Consumer(
-        {"bootstrap.servers": bootstrap_servers, "group.id": "unused", "check.crcs": True}
+        {
+            "bootstrap.servers": bootstrap_servers,
+            "group.id": "unused",
+            "enable.auto.commit": False,
+            "check.crcs": True,
+        }
     )
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
     try:
@@ -99,9 +113,10 @@ def read_everything(bootstrap_servers: str) -> dict[int, list[tuple[int, int]]]:
             ends[index] = end
         consumer.assign([TopicPartition(TOPIC, index, 0) for index in ends])
         while any(len(found[index]) < end for index, end in ends.items()):
-            messages = consumer.consume(5000, timeout=10)
-            assert messages, "the log ends before its watermark"
+            messages = [consumer.poll(10), *consumer.consume(5000, timeout=0)]
+            assert messages[0] is not None, "the log ends before its watermark"
             for message in messages:
+                assert message is not None
                 assert message.error() is None, message.error()
                 partition, offset = message.partition(), message.offset()
                 assert partition is not None
@@ -128,9 +143,8 @@ def test_kill_under_idempotent_load(tmp_path: Path) -> None:
         for future in admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)]).values():
             future.result(30)
         load = Load(broker.bootstrap_servers)
-        pause = threading.Event()
         for _ in range(KILLS):
-            pause.wait(rng.uniform(0.0, 0.3))  # the random moment itself, not a wait for an event
+            load.await_acknowledgements(rng.randint(1, 5000))
             broker.kill()
             broker.start()
         load.finish()

@@ -9,8 +9,14 @@ from uuid import UUID
 
 from headrace.errors import Error
 from headrace.types import ZERO_UUID
-from headrace.wire.messages import create_topics, delete_topics, fetch, list_offsets
-from headrace.wire.messages import metadata, produce
+from headrace.wire.messages import (
+    create_topics,
+    delete_topics,
+    fetch,
+    list_offsets,
+    metadata,
+    produce,
+)
 from tests.clients.raw import Connection, batch_of
 from tests.clients.records import KEEP_FOREVER, Record
 

@@ -136,7 +136,14 @@ def test_a_newer_version_is_answered_in_the_oldest_layout(
 
 @pytest.mark.parametrize(
     ("name", "version"),
-    [("", "1.0"), ("tests", ""), ("-tests", "1.0"), ("tests", "1.0-"), ("te sts", "1"), ("tëst", "1")],
+    [
+        ("", "1.0"),
+        ("tests", ""),
+        ("-tests", "1.0"),
+        ("tests", "1.0-"),
+        ("te sts", "1"),
+        ("tëst", "1"),
+    ],
 )
 def test_a_strange_software_name_is_refused(
     connection: Connection, name: str, version: str
@@ -157,13 +164,11 @@ def test_features_with_minimum_0_are_kept_from_old_clients(connection: Connectio
 
 
 @pytest.mark.spec("book1:B-27")
-@pytest.mark.parametrize(
-    ("key", "version"), [(3, 99), (1, 3), (1, 19), (19, 1), (999, 0), (-1, 0)]
-)
+@pytest.mark.parametrize(("key", "version"), [(3, 99), (1, 3), (1, 19), (19, 1), (999, 0), (-1, 0)])
 def test_what_is_not_on_the_list_ends_the_connection(
     bootstrap: str, connection: Connection, key: int, version: int
 ) -> None:
-    """Other APIs have no layout in which to say 'unsupported': the connection ends, only this one."""
+    """Other APIs have no layout in which to say 'unsupported': this connection ends, no other."""
     payload = struct.pack(">hhih", key, version, 1, -1) + bytes(20)
     connection.send_bytes(struct.pack(">i", len(payload)) + payload)
     with pytest.raises(ConnectionClosed):

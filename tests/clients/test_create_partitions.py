@@ -54,9 +54,7 @@ def test_every_version_adds_partitions(connection: Connection, topic: str, versi
 
 
 @pytest.mark.parametrize("total", [0, 1, 2, -1])
-def test_a_topic_never_shrinks(
-    connection: Connection, topic: str, total: int
-) -> None:
+def test_a_topic_never_shrinks(connection: Connection, topic: str, total: int) -> None:
     """INVALID_PARTITIONS for fewer than there are, and for just as many."""
     grown(connection, {topic: 2})
     await_topic(connection, topic, 2)

@@ -168,9 +168,7 @@ def test_a_bad_placement_is_refused(
     assert not exists(connection, topic_name)
 
 
-def test_numbers_and_placement_exclude_each_other(
-    connection: Connection, topic_name: str
-) -> None:
+def test_numbers_and_placement_exclude_each_other(connection: Connection, topic_name: str) -> None:
     """Both in one request contradict each other: INVALID_REQUEST."""
     result = created(connection, topic_name, partitions=1, assignments={0: [1]})
     assert result.error_code == Error.INVALID_REQUEST

@@ -68,9 +68,7 @@ def test_an_id_is_enough(connection: Connection, topic: str) -> None:
 
 
 @pytest.mark.parametrize("version", range(1, 7))
-def test_an_unknown_name_is_refused(
-    connection: Connection, topic_name: str, version: int
-) -> None:
+def test_an_unknown_name_is_refused(connection: Connection, topic_name: str, version: int) -> None:
     """UNKNOWN_TOPIC_OR_PARTITION with the name that was given."""
     result = deleted(connection, version, name=topic_name)
     assert (result.error_code, result.name) == (Error.UNKNOWN_TOPIC_OR_PARTITION, topic_name)

@@ -146,9 +146,7 @@ def test_a_batch_above_the_limit_still_comes(
     assert header.base_offset == 0
 
 
-def test_the_whole_answer_is_limited(
-    connection: Connection, new_topic: Callable[..., str]
-) -> None:
+def test_the_whole_answer_is_limited(connection: Connection, new_topic: Callable[..., str]) -> None:
     """max_bytes counts over all partitions; later ones come away empty and are asked again."""
     topic = new_topic(partitions=3)
     batch = batch_of([Record(b"", incompressible(10_000), 0)])
@@ -360,9 +358,7 @@ def test_a_session_ends_when_its_client_says_so(connection: Connection, topic: s
     produced(connection, topic, numbered_records(1))
     session = Session(connection, [topic])
     session.fetch({topic: 0})
-    close = fetch_request(
-        topic, 0, session_id=session.session_id, session_epoch=SESSIONLESS_EPOCH
-    )
+    close = fetch_request(topic, 0, session_id=session.session_id, session_epoch=SESSIONLESS_EPOCH)
     response = connection.ask(close, 12)
     assert (response.error_code, response.session_id) == (Error.NONE, 0)
     assert len(batch_headers(response.responses[0].partitions[0].records)) == 1
@@ -397,9 +393,7 @@ def test_a_recreated_topic_is_another_topic(connection: Connection, topic: str) 
     assert fetched(connection, topic, 0).high_watermark == 0
 
 
-def test_a_session_notices_that_its_topic_was_recreated(
-    connection: Connection, topic: str
-) -> None:
+def test_a_session_notices_that_its_topic_was_recreated(connection: Connection, topic: str) -> None:
     """The session's id no longer is the topic's: an error on the partition, never other data."""
     produced(connection, topic, numbered_records(5))
     session = Session(connection, [topic], version=13)

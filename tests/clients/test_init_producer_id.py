@@ -47,7 +47,5 @@ def test_an_id_without_its_epoch_is_refused(
     connection: Connection, producer_id: int, producer_epoch: int
 ) -> None:
     """KIP-360: a producer that names itself names both (INVALID_REQUEST)."""
-    result = initialised(
-        connection, 4, producer_id=producer_id, producer_epoch=producer_epoch
-    )
+    result = initialised(connection, 4, producer_id=producer_id, producer_epoch=producer_epoch)
     assert result.error_code == Error.INVALID_REQUEST

@@ -253,9 +253,7 @@ def test_what_only_brokers_write_is_refused(
     assert produced_bytes(connection, topic, batch).error_code == Error.INVALID_RECORD
 
 
-def test_garbage_in_place_of_compressed_data_is_refused(
-    connection: Connection, topic: str
-) -> None:
+def test_garbage_in_place_of_compressed_data_is_refused(connection: Connection, topic: str) -> None:
     """A batch whose CRC is right but whose records do not decompress never reaches the log."""
     honest = batch_of(numbered_records(5), compression=Codec.GZIP)
     garbage = memoryview(seal(read_header(honest), incompressible(200)))

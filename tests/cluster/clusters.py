@@ -43,14 +43,19 @@ def cluster(broker_ids: Iterable[int] = (0, 1, 2)) -> ClusterImage:
 
 
 def created(
-    image: ClusterImage, request: NewTopic, defaults: TopicDefaults | None = None, chance: int = 0
+    image: ClusterImage,
+    request: NewTopic,
+    defaults: TopicDefaults | None = None,
+    *,
+    chance: int = 0,
+    new_id: Callable[[], UUID] | None = None,
 ) -> TopicCreated:
     return create_topic(
         image,
         request,
         defaults or TopicDefaults(),
         chance=Fixed(chance),
-        new_id=ids(1000 + len(image.topics)),
+        new_id=new_id or ids(1000 + len(image.topics)),
     )
 
 

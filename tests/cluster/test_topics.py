@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 import pytest
+from tests.cluster.clusters import Fixed, cluster, created, with_topics
 
 from headrace.cluster.image import ClusterImage, PartitionImage, TopicConfigChanged
 from headrace.cluster.topics import (
@@ -17,7 +18,6 @@ from headrace.cluster.topics import (
 )
 from headrace.errors import ClientFault, Error
 from headrace.types import ZERO_UUID
-from tests.cluster.clusters import Fixed, cluster, created, with_topics
 
 
 def refused(error: Error, image: ClusterImage, request: NewTopic) -> str:

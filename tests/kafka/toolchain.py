@@ -31,7 +31,7 @@ REMEDIES = {
     "mvn": "install Maven (Debian: maven)",
     "node": "install Node.js of at least version 18 (Debian: nodejs)",
     "npm": "install npm (Debian: npm)",
-    "go": "install Go of at least version 1.24",
+    "go": "install Go of at least version 1.26",
     "apt-get": "install kcat, as this system has no apt-get to fetch it with",
     "dpkg": "install kcat, as this system has no dpkg to unpack it with",
 }

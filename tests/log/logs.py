@@ -11,17 +11,26 @@ from headrace.records.builder import BatchBuilder
 from headrace.records.control import EndTxnMarker, build_end_txn_marker
 from headrace.records.record import Record, iterate
 from headrace.runtime.disk import Disk
+from headrace.testing import MemoryDisk
 from headrace.types import TopicPartition
 
 NOW_MS = 1_700_000_000_000
+PARENT = "/data"
 FOLDER = "/data/orders-0"
 ORDERS = TopicPartition("orders", 0)
 TOPIC_ID = UUID("11223344-5566-4788-99aa-bbccddeeff00")
 EVERYTHING = 1 << 40
 
 
+def new_disk() -> MemoryDisk:
+    return MemoryDisk(folders=[PARENT])
+
+
 def new_log(disk: Disk, config: LogConfig | None = None, now_ms: int = NOW_MS) -> PartitionLog:
-    return PartitionLog.create(disk, FOLDER, ORDERS, TOPIC_ID, config or LogConfig(), now_ms)
+    """An empty log, whose folder survives a crash, as that of a created topic does."""
+    log = PartitionLog.create(disk, FOLDER, ORDERS, TOPIC_ID, config or LogConfig(), now_ms)
+    disk.sync_folder(PARENT)
+    return log
 
 
 def reopened(disk: Disk, config: LogConfig | None = None, **options: Any) -> PartitionLog:
@@ -29,9 +38,7 @@ def reopened(disk: Disk, config: LogConfig | None = None, **options: Any) -> Par
     return PartitionLog.open(disk, FOLDER, ORDERS, config or LogConfig(), **options)
 
 
-def batch(
-    count: int = 1, *, size: int = 10, timestamp: int = NOW_MS, **options: Any
-) -> memoryview:
+def batch(count: int = 1, *, size: int = 10, timestamp: int = NOW_MS, **options: Any) -> memoryview:
     """A batch of `count` records with a value of `size` bytes each, as a producer sends it."""
     builder = BatchBuilder(**options)
     for index in range(count):
@@ -94,9 +101,7 @@ def read_everything(log: PartitionLog, start: int | None = None) -> list[Record]
     while offset < log.log_end_offset:
         data = content(log.read(offset, 1000, up_to=log.log_end_offset))
         assert data, f"nothing at {offset}, although the log ends at {log.log_end_offset}"
-        headers = [
-            header for header, _ in split_batches(memoryview(data), allow_partial_tail=True)
-        ]
+        headers = [header for header, _ in split_batches(memoryview(data), allow_partial_tail=True)]
         found += [record for record in records_in(data) if record.offset >= offset]
         offset = headers[-1].next_offset
     return found

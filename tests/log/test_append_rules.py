@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.log.logs import NOW_MS, append, batch, marker, new_log
+from tests.log.logs import NOW_MS, append, batch, marker, new_disk, new_log
 
 from headrace.errors import ClientFault, Error
 from headrace.log import LogConfig, Origin, PartitionLog
 from headrace.records.batch import HEADER, TimestampType, read_header, seal
 from headrace.records.builder import BatchBuilder
 from headrace.records.compression import Codec
-from headrace.testing import MemoryDisk
 
 HOUR_MS = 3_600_000
 
@@ -33,13 +32,13 @@ def changed(data: memoryview, **fields: Any) -> memoryview:
 
 def test_a_partition_needs_a_batch() -> None:
     """Kafka's produce request must carry one batch for each partition that it names."""
-    assert refusal(new_log(MemoryDisk()), memoryview(b""))[0] is Error.INVALID_RECORD
+    assert refusal(new_log(new_disk()), memoryview(b""))[0] is Error.INVALID_RECORD
 
 
 def test_two_batches_are_one_too_many() -> None:
     """Format v2 allows exactly one batch for each partition of a request."""
     twice = memoryview(bytes(batch()) * 2)
-    error, text = refusal(new_log(MemoryDisk()), twice)
+    error, text = refusal(new_log(new_disk()), twice)
     assert error is Error.INVALID_RECORD
     assert "exactly one batch" in text
 
@@ -47,17 +46,17 @@ def test_two_batches_are_one_too_many() -> None:
 @pytest.mark.parametrize("length", [1, 16, 60])
 def test_less_than_a_header_is_corrupt(length: int) -> None:
     """A batch that ends inside its header cannot be read at all."""
-    assert refusal(new_log(MemoryDisk()), batch()[:length])[0] is Error.CORRUPT_MESSAGE
+    assert refusal(new_log(new_disk()), batch()[:length])[0] is Error.CORRUPT_MESSAGE
 
 
 def test_a_truncated_batch_is_corrupt() -> None:
     """The length in the header must be the length that arrived."""
-    assert refusal(new_log(MemoryDisk()), batch()[:-1])[0] is Error.CORRUPT_MESSAGE
+    assert refusal(new_log(new_disk()), batch()[:-1])[0] is Error.CORRUPT_MESSAGE
 
 
 def test_every_flipped_bit_that_the_crc_covers_is_found() -> None:
     """A batch that was changed on its way is refused, wherever the change is."""
-    log = new_log(MemoryDisk())
+    log = new_log(new_disk())
     whole = bytes(batch())
     for place in range(17, len(whole)):
         damaged = bytearray(whole)
@@ -90,14 +89,14 @@ def test_every_flipped_bit_that_the_crc_covers_is_found() -> None:
 )
 def test_what_a_client_must_not_claim(fields: dict[str, Any], error: Error) -> None:
     """Fields that only a broker writes, or that contradict each other, are refused."""
-    assert refusal(new_log(MemoryDisk()), changed(batch(2), **fields))[0] is error
+    assert refusal(new_log(new_disk()), changed(batch(2), **fields))[0] is error
 
 
 @pytest.mark.spec("admin:LS-27")
 def test_a_batch_above_the_limit_is_too_large() -> None:
     """`max.message.bytes` bounds the batch as it was sent, header included."""
     sent = batch(size=1000)
-    log = new_log(MemoryDisk(), LogConfig(max_message_bytes=len(sent) - 1))
+    log = new_log(new_disk(), LogConfig(max_message_bytes=len(sent) - 1))
     error, text = refusal(log, sent)
     assert error is Error.MESSAGE_TOO_LARGE
     assert str(len(sent)) in text
@@ -110,19 +109,19 @@ def test_a_batch_that_grows_by_the_topics_codec_is_too_large() -> None:
     """The limit also holds for what is stored when the broker recompresses."""
     sent = batch(size=10_000, compression=Codec.GZIP)
     config = LogConfig(max_message_bytes=5000, compression_type="uncompressed")
-    assert refusal(new_log(MemoryDisk(), config), sent)[0] is Error.MESSAGE_TOO_LARGE
+    assert refusal(new_log(new_disk(), config), sent)[0] is Error.MESSAGE_TOO_LARGE
 
 
 def test_a_batch_above_the_segment_is_too_large_for_the_list() -> None:
     """A batch never spans two segments, so `segment.bytes` is a limit too."""
     config = LogConfig(segment_bytes=500)
-    error, _ = refusal(new_log(MemoryDisk(), config), batch(size=1000))
+    error, _ = refusal(new_log(new_disk(), config), batch(size=1000))
     assert error is Error.RECORD_LIST_TOO_LARGE
 
 
 def test_the_future_is_refused_beyond_an_hour() -> None:
     """KIP-937: `message.timestamp.after.max.ms` is one hour unless it is set."""
-    log = new_log(MemoryDisk())
+    log = new_log(new_disk())
     error, text = refusal(log, batch(timestamp=NOW_MS + HOUR_MS + 1))
     assert error is Error.INVALID_TIMESTAMP
     assert "message.timestamp.after.max.ms" in text
@@ -131,7 +130,7 @@ def test_the_future_is_refused_beyond_an_hour() -> None:
 
 def test_the_past_is_refused_where_the_topic_says_so() -> None:
     """KIP-937: `message.timestamp.before.max.ms` has no limit unless it is set."""
-    log = new_log(MemoryDisk(), LogConfig(message_timestamp_before_max_ms=1000))
+    log = new_log(new_disk(), LogConfig(message_timestamp_before_max_ms=1000))
     error, text = refusal(log, batch(timestamp=NOW_MS - 1001))
     assert error is Error.INVALID_TIMESTAMP
     assert "message.timestamp.before.max.ms" in text
@@ -143,7 +142,7 @@ def test_the_past_is_refused_where_the_topic_says_so() -> None:
 
 def test_append_time_topics_do_not_judge_the_producers_clock() -> None:
     """With LogAppendTime the producer's time is thrown away, so it cannot be wrong."""
-    log = new_log(MemoryDisk(), LogConfig(message_timestamp_type="LogAppendTime"))
+    log = new_log(new_disk(), LogConfig(message_timestamp_type="LogAppendTime"))
     assert append(log, timestamp=NOW_MS + 10 * HOUR_MS).base_offset == 0
 
 
@@ -153,13 +152,13 @@ def test_records_that_cannot_be_recompressed_are_the_clients_fault() -> None:
     builder.append(None, b"x", NOW_MS)
     honest = memoryview(builder.build())
     lying = changed(honest, attributes=int(Codec.ZSTD))
-    log = new_log(MemoryDisk(), LogConfig(compression_type="gzip"))
+    log = new_log(new_disk(), LogConfig(compression_type="gzip"))
     assert refusal(log, lying)[0] is Error.CORRUPT_MESSAGE
 
 
 def test_only_coordinators_write_markers() -> None:
     """The same control batch is refused from a client and taken from a coordinator."""
-    log = new_log(MemoryDisk())
+    log = new_log(new_disk())
     end = marker(commit=True, producer_id=9)
     assert refusal(log, end)[0] is Error.INVALID_RECORD
     assert append(log, end, origin=Origin.COORDINATOR).base_offset == 0
@@ -167,7 +166,7 @@ def test_only_coordinators_write_markers() -> None:
 
 def test_the_timestamp_type_of_a_marker_follows_the_topic() -> None:
     """A coordinator's batch is stamped like any other where the topic uses append time."""
-    log = new_log(MemoryDisk(), LogConfig(message_timestamp_type="LogAppendTime"))
+    log = new_log(new_disk(), LogConfig(message_timestamp_type="LogAppendTime"))
     append(log, marker(commit=True, producer_id=9), origin=Origin.COORDINATOR, now_ms=NOW_MS + 9)
     piece = log.read(0, 1000, up_to=1)
     assert piece.file is not None

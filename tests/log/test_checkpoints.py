@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from tests.log.format_page import text_example
 from headrace.errors import CorruptData
 from headrace.log import checkpoints
 from headrace.runtime.os_disk import OsDisk
+from headrace.testing.memory_disk import MemoryDisk, SimulatedCrash
 from headrace.types import TopicPartition
 
 
@@ -103,3 +105,34 @@ def test_the_documented_example_is_true() -> None:
     """docs/formats/checkpoints.md shows the bytes of two entries."""
     offsets = {TopicPartition("my-topic", 3): 42, TopicPartition("__consumer_offsets", 17): 0}
     assert text_example("checkpoints.md") == checkpoints.encode_offsets(offsets)
+
+
+def test_a_crash_leaves_the_old_offsets_or_the_new() -> None:
+    """Whenever the power fails while a checkpoint is replaced, it is whole."""
+    path = "/data/recovery-point-offset-checkpoint"
+    old, new = {TopicPartition("orders", 0): 5}, {TopicPartition("orders", 0): 6}
+    completed = False
+    for operation in range(1, 20):
+        disk = MemoryDisk(folders=["/data"])
+        checkpoints.write_offsets(disk, path, old)
+        disk.crash_at(operation)
+        try:
+            checkpoints.write_offsets(disk, path, new)
+            completed = True
+        except SimulatedCrash:
+            pass
+        for seed in range(5):
+            left = checkpoints.read_offsets(disk.crash(Random(seed), torn_pages=True), path)
+            assert left in ([new] if completed else [old, new])
+        if completed:
+            break
+    assert completed
+
+
+def test_a_used_marker_does_not_come_back() -> None:
+    """A crash right after a start must not look like a clean shutdown."""
+    disk = MemoryDisk(folders=["/data"])
+    checkpoints.write_clean_shutdown(disk, "/data")
+    disk = disk.crash()
+    assert checkpoints.take_clean_shutdown(disk, "/data") is True
+    assert checkpoints.take_clean_shutdown(disk.crash(), "/data") is False

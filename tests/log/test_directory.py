@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from uuid import UUID, uuid4
 
 import pytest
@@ -21,7 +22,9 @@ from headrace.log.log import PartitionLog
 from headrace.log.origin import Origin
 from headrace.log.placement import choose_directory
 from headrace.records.builder import BatchBuilder
+from headrace.runtime.disk import Disk
 from headrace.runtime.os_disk import OsDisk
+from headrace.testing.memory_disk import MemoryDisk, SimulatedCrash
 from headrace.types import ZERO_UUID, TopicPartition
 
 NOW_MS = 1_700_000_000_000
@@ -44,9 +47,11 @@ def directory(path: Path) -> Iterator[LogDirectory]:
     directory.close()
 
 
-def start(path: Path, cluster_id: str = "lab") -> tuple[LogDirectory, LoadReport]:
+def start(
+    path: Path | str, cluster_id: str = "lab", disk: Disk | None = None
+) -> tuple[LogDirectory, LoadReport]:
     directory = LogDirectory.open(
-        OsDisk(), str(path), cluster_id=cluster_id, node_id=1, uuid_factory=uuid4
+        disk or OsDisk(), str(path), cluster_id=cluster_id, node_id=1, uuid_factory=uuid4
     )
     return directory, directory.load(lambda topic: CONFIG, NOW_MS)
 
@@ -417,6 +422,84 @@ def test_a_disk_that_fails_while_closing_is_not_called_clean(
     assert "could not be closed in order" in directory.offline_reason
     assert ".kafka_cleanshutdown" not in names_in(path)
     start(path)[0].close()
+
+
+def test_a_dying_drive_takes_only_its_own_partitions(tmp_path: Path) -> None:
+    """An I/O error reaches the caller; the failed directory goes, the other one serves on."""
+    disk = MemoryDisk(folders=["/a", "/b"])
+    broken, healthy = start("/a", disk=disk)[0], start("/b", disk=disk)[0]
+    lost = create(broken, ORDERS_0, records=4)
+    kept = create(healthy, ORDERS_1, records=4)
+    disk.break_path("/a")
+    with pytest.raises(OSError, match="/a/orders-0") as fault:
+        lost.flush()
+    broken.fail(str(fault.value))
+    kept.flush()
+    healthy.write_checkpoints()
+    assert (list(broken.logs), list(healthy.logs)) == ([], [ORDERS_1])
+    broken.close()
+    healthy.close()
+    assert healthy.online
+
+
+def test_an_unwritable_directory_is_refused() -> None:
+    """A read-only mount is told as such, and the lock is given back."""
+    disk = MemoryDisk(folders=["/data"])
+    disk.make_read_only("/data/meta.properties.tmp")
+    with pytest.raises(ConfigError, match=r"cannot write /data/meta\.properties"):
+        start("/data", disk=disk)
+    disk.mend("/data/meta.properties.tmp")
+    start("/data", disk=disk)[0].close()
+    disk.make_read_only("/data")
+    with pytest.raises(ConfigError, match="cannot use /data for logs"):
+        start("/data", disk=disk)
+
+
+def live(disk: MemoryDisk, done: list[str]) -> None:
+    """One life of a directory, noting what the broker was told is done."""
+    directory, _ = start("/data", disk=disk)
+    create(directory, ORDERS_0, records=3).flush()
+    done.append("wrote 0")
+    create(directory, ORDERS_1, records=2)
+    done.append("created 1")
+    directory.write_checkpoints()
+    directory.delete(ORDERS_1, NOW_MS)
+    done.append("deleted 1")
+    directory.remove_doomed(NOW_MS + 60_000)
+    directory.close()
+    done.append("closed")
+
+
+def test_a_crash_at_any_moment_leaves_a_directory_that_loads() -> None:
+    """Nothing that was promised is lost, nothing deleted returns, no folder is unreadable."""
+    done: list[str] = []
+    operation = 0
+    while "closed" not in done:
+        operation += 1
+        assert operation < 400
+        done = []
+        disk = MemoryDisk(folders=["/data"])
+        disk.crash_at(operation)
+        try:
+            live(disk, done)
+        except SimulatedCrash:
+            pass
+        for rng in (None, Random(operation), Random(-operation)):
+            again, report = start("/data", disk=disk.crash(rng))
+            assert not report.quarantined
+            assert not report.warnings
+            # The marker is the last name to appear; a crash after that is a clean shutdown.
+            assert not report.was_clean or "deleted 1" in done
+            if "wrote 0" in done:
+                assert again.logs[ORDERS_0].log_end_offset == 3
+            if "created 1" in done and "deleted 1" not in done and rng is None:
+                assert again.logs[ORDERS_1].topic_id == TOPIC_ID
+            if "deleted 1" in done:
+                assert ORDERS_1 not in again.logs
+            if "closed" in done:
+                assert report.was_clean
+            again.close()
+            assert again.online
 
 
 # Placement.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from tests.log.format_page import text_example
 from headrace.errors import CorruptData, InvariantViolated
 from headrace.log.leader_epochs import UNDEFINED, EpochEntry, LeaderEpochs, decode, encode
 from headrace.runtime.os_disk import OsDisk
+from headrace.testing.memory_disk import MemoryDisk, SimulatedCrash
 
 
 def epochs_of(tmp_path: Path, *entries: tuple[int, int]) -> LeaderEpochs:
@@ -210,3 +212,25 @@ def test_the_documented_example_is_true(tmp_path: Path) -> None:
     assert text_example("leader-epoch-checkpoint.md") == encode(epochs.entries)
     answers = [epochs.end_offset_for(epoch, log_end_offset=9) for epoch in range(4)]
     assert answers == [(0, 2), (1, 4), (2, 9), (-1, -1)]
+
+
+def test_an_assigned_epoch_survives_a_power_cut() -> None:
+    """Whatever the moment of the crash, the file is whole; after `assign` it has the new epoch."""
+    old, new = [EpochEntry(0, 0)], [EpochEntry(0, 0), EpochEntry(1, 2)]
+    completed = False
+    for operation in range(1, 20):
+        disk = MemoryDisk(folders=["/orders-0"])
+        epochs = LeaderEpochs(disk, "/orders-0")
+        epochs.assign(0, 0)
+        disk.crash_at(operation)
+        try:
+            epochs.assign(1, 2)
+            completed = True
+        except SimulatedCrash:
+            pass
+        for seed in range(5):
+            left = LeaderEpochs.load(disk.crash(Random(seed), torn_pages=True), "/orders-0")
+            assert left.entries in ([new] if completed else [old, new])
+        if completed:
+            break
+    assert completed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from tests.log.format_page import hex_example
 from headrace.errors import CorruptData
 from headrace.log.snapshot import ProducerEntry, Snapshots, decode, encode, offset_of
 from headrace.runtime.os_disk import OsDisk
+from headrace.testing.memory_disk import MemoryDisk
 
 # Written by Apache Kafka 4.3.1: a producer in the middle of a transaction, without a data batch.
 KAFKAS_BYTES = bytes.fromhex(
@@ -170,3 +172,19 @@ def test_the_documented_example_is_true() -> None:
     """docs/formats/producer-snapshot.md shows the bytes of the state that it describes."""
     entry = ProducerEntry(4000, 3, 9, 1009, 9, 1_700_000_000_123, 7, 100)
     assert hex_example("producer-snapshot.md") == encode([entry])
+
+
+def test_a_power_cut_never_leaves_a_wrong_snapshot() -> None:
+    """An unsynced snapshot is there as a whole, or the one before it is used."""
+    older, newer = [KAFKAS_ENTRY], [KAFKAS_ENTRY._replace(producer_id=n) for n in range(200)]
+    outcomes = set()
+    for seed in range(60):
+        disk = MemoryDisk(folders=["/orders-0"])
+        snapshots = Snapshots(disk, "/orders-0", [])
+        snapshots.write(10, older, sync=True)
+        snapshots.write(20, newer, sync=False)
+        left = disk.crash(Random(seed), torn_pages=True)
+        found = Snapshots(left, "/orders-0", left.list("/orders-0")).newest()
+        assert found in ((10, older), (20, newer))
+        outcomes.add(None if found is None else found[0])
+    assert outcomes == {10, 20}

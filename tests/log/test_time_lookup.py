@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.log.logs import FOLDER, NOW_MS, append, new_log, read_everything, reopened
+from tests.log.logs import FOLDER, NOW_MS, append, new_disk, new_log, read_everything, reopened
 
 from headrace.log import LogConfig, PartitionLog
 from headrace.records.batch import HEADER, read_header, seal
 from headrace.records.builder import BatchBuilder
 from headrace.records.compression import Codec
-from headrace.testing import MemoryDisk
 
 SMALL = LogConfig(segment_bytes=600, index_interval_bytes=100)
 
@@ -31,7 +30,7 @@ def timed(*timestamps: int, compression: Codec = Codec.NONE) -> memoryview:
 
 def test_the_first_record_at_or_after_a_time() -> None:
     """The answer is a record's own time and offset, found across several segments."""
-    log = new_log(MemoryDisk(), SMALL)
+    log = new_log(new_disk(), SMALL)
     for number in range(30):
         append(log, timed(NOW_MS + number * 10, NOW_MS + number * 10 + 5))
     assert len(log.segments) > 3
@@ -44,7 +43,7 @@ def test_the_first_record_at_or_after_a_time() -> None:
 
 def test_there_is_none_after_the_last() -> None:
     """A time later than every record has no answer, and neither has an empty log."""
-    log = new_log(MemoryDisk(), SMALL)
+    log = new_log(new_disk(), SMALL)
     assert found(log, 0) is None
     append(log, timed(NOW_MS))
     assert found(log, NOW_MS + 1) is None
@@ -52,7 +51,7 @@ def test_there_is_none_after_the_last() -> None:
 
 def test_the_answer_is_below_the_bound() -> None:
     """What is not committed is not found."""
-    log = new_log(MemoryDisk())
+    log = new_log(new_disk())
     append(log, timed(NOW_MS, NOW_MS + 10))
     assert log.offset_for_time(NOW_MS + 5, up_to=2) == (NOW_MS + 10, 1)
     assert log.offset_for_time(NOW_MS + 5, up_to=1) is None
@@ -60,7 +59,7 @@ def test_the_answer_is_below_the_bound() -> None:
 
 def test_deleted_records_are_not_found() -> None:
     """The search begins at the log's start, even inside a batch."""
-    log = new_log(MemoryDisk())
+    log = new_log(new_disk())
     append(log, timed(NOW_MS, NOW_MS + 10, NOW_MS + 20))
     log.high_watermark = 3
     log.delete_records_before(2)
@@ -69,7 +68,7 @@ def test_deleted_records_are_not_found() -> None:
 
 def test_times_that_go_back_and_forth() -> None:
     """Producers' clocks differ: the first record in the log wins, not the earliest time."""
-    log = new_log(MemoryDisk(), SMALL)
+    log = new_log(new_disk(), SMALL)
     for timestamp in (50, 10, 90, 20, 95, 30, 40, 99, 60):
         append(log, timed(NOW_MS + timestamp))
     assert found(log, NOW_MS + 15) == (NOW_MS + 50, 0)
@@ -80,14 +79,14 @@ def test_times_that_go_back_and_forth() -> None:
 @pytest.mark.parametrize("codec", list(Codec))
 def test_compressed_batches_are_searched_record_by_record(codec: Codec) -> None:
     """Only the batch that holds the answer is unpacked, in whatever codec it is."""
-    log = new_log(MemoryDisk())
+    log = new_log(new_disk())
     append(log, timed(NOW_MS, NOW_MS + 10, NOW_MS + 20, compression=codec))
     assert found(log, NOW_MS + 11) == (NOW_MS + 20, 2)
 
 
 def test_append_time_finds_the_first_record_of_its_batch() -> None:
     """With LogAppendTime all records of a batch have one time."""
-    log = new_log(MemoryDisk(), LogConfig(message_timestamp_type="LogAppendTime"))
+    log = new_log(new_disk(), LogConfig(message_timestamp_type="LogAppendTime"))
     append(log, timed(1, 2, 3), now_ms=NOW_MS)
     append(log, timed(1, 2, 3), now_ms=NOW_MS + 100)
     assert found(log, NOW_MS + 50) == (NOW_MS + 100, 3)
@@ -95,7 +94,7 @@ def test_append_time_finds_the_first_record_of_its_batch() -> None:
 
 def test_the_largest_time_of_the_log() -> None:
     """KIP-734: the offset of the record with the largest timestamp, wherever it lies."""
-    log = new_log(MemoryDisk(), SMALL)
+    log = new_log(new_disk(), SMALL)
     assert log.offset_of_max_timestamp() is None
     for number in range(20):
         append(log, timed(NOW_MS + number, NOW_MS - number))
@@ -107,7 +106,7 @@ def test_the_largest_time_of_the_log() -> None:
 
 def test_records_without_time_are_found_by_nobody() -> None:
     """The timestamp -1 says that there is none."""
-    log = new_log(MemoryDisk())
+    log = new_log(new_disk())
     append(log, timed(-1))
     assert found(log, 0) is None
     assert log.offset_of_max_timestamp() is None
@@ -118,7 +117,7 @@ def test_a_batch_that_cannot_be_read_answers_by_its_header() -> None:
     good = timed(NOW_MS, NOW_MS + 10)
     garbage = b"\xff" * 20
     header = read_header(good)
-    log = new_log(MemoryDisk())
+    log = new_log(new_disk())
     append(log, memoryview(seal(header, garbage)))
     append(log, timed(NOW_MS + 50))
     assert len(garbage) + HEADER.size < log.size_bytes
@@ -137,7 +136,7 @@ def test_any_time_is_found_as_by_reading_everything(
     batches: list[list[int]], asked: list[int], restart: str
 ) -> None:
     """Index and headers give what a search through all records gives, before and after a start."""
-    disk = MemoryDisk()
+    disk = new_disk()
     log = new_log(disk, SMALL)
     for timestamps in batches:
         append(log, timed(*timestamps))

@@ -43,20 +43,23 @@ def read_all(batch: bytes | bytearray) -> list[Record]:
 
 
 codecs = st.sampled_from(list(Codec))
-timestamps = st.integers(min_value=-1, max_value=2**63 - 1)
 header_lists = st.lists(
     st.tuples(st.text(max_size=8), st.none() | st.binary(max_size=20)), max_size=4
 )
 nullable_bytes = st.none() | st.binary(max_size=200)
-record_lists = st.lists(
-    st.builds(
+
+
+def lists_of_records(timestamps: st.SearchStrategy[int]) -> st.SearchStrategy[list[Record]]:
+    record = st.builds(
         Record,
         offset=st.just(0),
         timestamp=timestamps,
         key=nullable_bytes,
         value=nullable_bytes,
         headers=header_lists,
-    ),
-    min_size=1,
-    max_size=12,
-)
+    )
+    return st.lists(record, min_size=1, max_size=12)
+
+
+record_lists = lists_of_records(st.integers(-1, 2**63 - 1))
+dated_record_lists = lists_of_records(st.integers(0, 2**63 - 1))

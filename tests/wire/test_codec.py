@@ -21,7 +21,7 @@ from headrace.wire import (
     encode,
     encode_bytes,
 )
-from headrace.wire.messages.api_versions import ApiVersionsResponse
+from headrace.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from headrace.wire.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest
 from headrace.wire.messages.fetch import (
     EpochEndOffset,
@@ -29,6 +29,7 @@ from headrace.wire.messages.fetch import (
     FetchRequest,
     FetchResponse,
     FetchTopic,
+    ForgottenTopic,
     PartitionData,
 )
 from headrace.wire.messages.list_offsets import ListOffsetsRequest
@@ -339,6 +340,27 @@ def test_lying_count_of_numbers() -> None:
     data = head + b"\0\0\0\1" + b"\0\1t" + b"\x7f\xff\xff\xff" + bytes(64)
     with pytest.raises(MalformedMessage, match="partitions announces 2147483647 items"):
         decode(FetchRequest, 7, data)
+
+
+def test_a_request_has_room_for_a_million_items() -> None:
+    """Two bytes on the wire are a hundred in memory: a frame may not hold all that fits into it."""
+
+    def forgetting(partitions_each: int) -> FetchRequest:
+        forgotten = [ForgottenTopic(topic="t", partitions=[0] * partitions_each)] * 2
+        return FetchRequest(max_wait_ms=0, min_bytes=0, topics=[], forgotten_topics_data=forgotten)
+
+    for version in (7, 12):
+        data = encode_bytes(forgetting(499_999), version)
+        assert len(decode(FetchRequest, version, data).forgotten_topics_data) == 2
+        with pytest.raises(MalformedMessage, match="more than 1000000 items"):
+            decode(FetchRequest, version, encode_bytes(forgetting(500_000), version))
+
+
+def test_a_request_has_room_for_a_million_unknown_tags() -> None:
+    """Tags that we keep for others are items too."""
+    tags = b"\xc1\x84\x3d" + b"\1\0" * 1_000_001
+    with pytest.raises(MalformedMessage, match="more than 1000000 items"):
+        decode(ApiVersionsRequest, 3, b"\1\1" + tags)
 
 
 @given(st.integers(-(2**15), -2))

@@ -84,6 +84,13 @@ def test_bad_client_ids_are_refused(client_id: bytes) -> None:
         decode_request_header(struct.pack(">hhi", 3, 1, 1) + client_id, 0, MetadataRequest)
 
 
+def test_header_tags_have_a_limit() -> None:
+    """Nobody sends a thousand tags in a header; reading over millions would stall a broker."""
+    data = header_bytes(3, 9, 1, b"") + b"\xe9\x07" + b"\1\0" * 1001
+    with pytest.raises(MalformedMessage, match="1001 tagged fields"):
+        decode_request_header(data, 0, MetadataRequest)
+
+
 def test_peek_reads_eight_bytes_of_any_header() -> None:
     """KIP-511: of a version never heard of, only the first eight bytes are certain."""
     assert peek(struct.pack(">hhi", 18, 999, -5) + b"\xff" * 20) == (18, 999, -5)

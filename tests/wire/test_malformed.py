@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.conformance.message_strategies import messages
-from tests.wire.samples import EverythingRequest
+from tests.wire.samples import EverythingRequest, SmallResponse
 
+from headrace.types import ZERO_UUID
 from headrace.wire import MalformedMessage, decode, decoder, encode_bytes
+from headrace.wire.decoding import min_size
 from headrace.wire.registry import Api, all_apis
+from headrace.wire.schema import fields_of, info
+from headrace.wire.types import UUID_KIND, Fixed
 
 many_examples = settings(
     max_examples=60,
@@ -75,6 +81,43 @@ def test_every_prefix_is_refused(version: int) -> None:
                 decode(EverythingRequest, version, data[:size])
 
     check()
+
+
+def test_the_end_is_checked_without_a_frame() -> None:
+    """A value that reaches behind the buffer is refused even when it is the last one."""
+    data = encode_bytes(SmallResponse(records=memoryview(b"abcd")), 1)[:-1]
+    with pytest.raises(MalformedMessage, match="ends too early"):
+        decoder(SmallResponse, 1)(data, 0, memoryview(data))
+
+
+def smallest(cls: type, version: int) -> Any:
+    """A message of nothing but zeroes, empty strings and empty lists."""
+    values: dict[str, Any] = {}
+    for field in fields_of(cls):
+        if field.is_array:
+            values[field.name] = []
+        elif isinstance(field.kind, type):
+            optional = field.nullable(version) or field.tag is not None
+            values[field.name] = None if optional else smallest(field.kind, version)
+        elif field.tag is not None or not field.present(version):
+            values[field.name] = field.default
+        elif field.kind is UUID_KIND:
+            values[field.name] = ZERO_UUID
+        else:
+            values[field.name] = 0 if isinstance(field.kind, Fixed) else _EMPTY[field.kind.name]
+    return cls(**values)
+
+
+_EMPTY = {"string": "", "bytes": b"", "records": memoryview(b"")}
+
+
+@pytest.mark.parametrize("api", [*all_apis(), None], ids=lambda api: api.name if api else "all")
+def test_counts_are_measured_by_the_smallest_item(api: Api | None) -> None:
+    """What is believed to be the least size of an item is the size of the smallest one."""
+    for cls in (api.request, api.response) if api else (EverythingRequest, SmallResponse):
+        for version in info(cls).versions:
+            least = min_size(cls, version, version >= info(cls).flexible)
+            assert len(encode_bytes(smallest(cls, version), version)) == least
 
 
 @pytest.mark.parametrize("version", range(4))

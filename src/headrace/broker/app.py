@@ -140,6 +140,7 @@ async def start(config: BrokerConfig) -> RunningBroker:
         broker_id, tree, image, config, storage, executor, controller_epoch=controller_epoch or 0
     )
     await _load_logs(directories, metadata, clock, executor)
+    storage.check_single_homes()
     finish_deletions(tree, storage)
     await adopt(metadata, storage, broker_id)
     for topic in list(image.topics.values()):

@@ -28,6 +28,7 @@ from headrace.cluster.image import (
 )
 from headrace.cluster.store import ops_for
 from headrace.coordination.tree import Create, Delete, Op, Tree
+from headrace.errors import ClientFault
 from headrace.log import LogConfig
 
 if TYPE_CHECKING:
@@ -126,7 +127,12 @@ class Metadata:
         for index in range(first, len(topic.partitions)):
             partition = topic.partitions[index]
             if self._broker_id in partition.replicas:
-                self._storage.lead(topic, index, partition, config)
+                try:
+                    self._storage.lead(topic, index, partition, config)
+                except (OSError, ClientFault) as fault:
+                    # The cluster knows the partition; here it is offline until a disk is mended.
+                    self._storage.unserved[topic.name, index] = str(fault)
+                    logs.LOG_MANAGER.error("%s-%d has no log: %s", topic.name, index, fault)
 
     def _configure(self, name: str) -> None:
         config = self.log_config(name)

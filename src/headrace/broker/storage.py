@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from headrace.broker import logs
-from headrace.errors import ClientFault, Error
+from headrace.errors import ClientFault, ConfigError, Error
 from headrace.log.directory import LogDirectory
 from headrace.log.placement import choose_directory
 from headrace.replica.partition import Partition
@@ -41,6 +41,7 @@ class Storage:
     ) -> None:
         self.directories = directories
         self.partitions: dict[tuple[str, int], Partition] = {}
+        self.unserved: dict[tuple[str, int], str] = {}  # partitions in quarantine, and why
         self._clock = clock
         self._loop = loop
         self._executor = executor
@@ -53,6 +54,9 @@ class Storage:
         """The partition, online, or the fault to answer."""
         partition = self.partitions.get((topic, index))
         if partition is None:
+            reason = self.unserved.get((topic, index))
+            if reason is not None:
+                raise ClientFault(Error.KAFKA_STORAGE_ERROR, reason)
             raise ClientFault(Error.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} does not exist")
         if partition.offline_reason:
             raise ClientFault(Error.KAFKA_STORAGE_ERROR, partition.offline_reason)
@@ -76,15 +80,22 @@ class Storage:
 
     # -- partitions come and go -------------------------------------------------------------------
 
-    def lead(
-        self, topic: TopicImage, index: int, image: PartitionImage, config: LogConfig
-    ) -> Partition:
-        """Become the leader of a partition: open its log, or create it on the emptiest disk."""
+    def lead(self, topic: TopicImage, index: int, image: PartitionImage, config: LogConfig) -> None:
+        """Become the leader of a partition: open its log, or create it on the emptiest disk.
+
+        A partition whose folder could not be opened is not made anew elsewhere: its records are
+        still there, and somebody may mend them.
+        """
         topic_partition = TopicPartition(topic.name, index)
-        directory = self.directory_of(topic_partition)
+        for directory in self.directories:
+            if topic_partition in directory.quarantined:
+                self.unserved[topic_partition] = directory.quarantined[topic_partition]
+                return
+        known = self.directory_of(topic_partition)
         log: PartitionLog
-        if directory is not None:
-            log = directory.logs[topic_partition]
+        if known is not None:
+            known.assign_topic_id(topic_partition, topic.id)
+            log = known.logs[topic_partition]
             log.config = config
         else:
             directory = choose_directory(self.directories)
@@ -99,7 +110,6 @@ class Storage:
             isr=image.isr,
         )
         self.partitions[topic_partition] = partition
-        return partition
 
     def remove_topic(self, name: str, partition_count: int) -> None:
         """Forget a deleted topic; its files are renamed now and unlinked after a delay."""
@@ -117,6 +127,18 @@ class Storage:
         for directory in self.directories:
             for topic_partition in [key for key in directory.logs if key.topic == name]:
                 directory.delete(topic_partition, self._clock.now_ms())
+
+    def check_single_homes(self) -> None:
+        """Refuse to serve a partition that two directories have: only one can be the truth."""
+        homes: dict[TopicPartition, str] = {}
+        for directory in self.directories:
+            for topic_partition in directory.logs:
+                other = homes.setdefault(topic_partition, directory.path)
+                if other != directory.path:
+                    raise ConfigError(
+                        f"{topic_partition} is in {other} and in {directory.path}; "
+                        "move the stale one of the two folders away"
+                    )
 
     def unknown_logs(self, topic_ids: Iterable[UUID]) -> dict[str, list[PartitionLog]]:
         """Logs on our disks whose topic id nobody in the cluster knows, by topic name."""

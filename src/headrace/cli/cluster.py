@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from headrace.cli.api_names import api_name
 from headrace.cli.failures import Failure
 from headrace.cli.kafka import TIMEOUT_S, explained, open_admin, read_metadata
 from headrace.cli.options import (
@@ -21,7 +22,6 @@ from headrace.cli.target import Target, parse_target
 from headrace.client.connection import Connection
 from headrace.client.probe import trust_anyone
 from headrace.errors import HeadraceError
-from headrace.wire.registry import all_apis
 
 app = typer.Typer(help="Look at the brokers of a cluster.")
 
@@ -66,11 +66,10 @@ def api_versions(
     """Show which versions of each API the first broker that answers serves."""
     target = parse_target(servers, properties)
     reach(target)
-    names = {api.key: api.name for api in all_apis()}
     rows = [
         {
             "key": key,
-            "api": names.get(key),
+            "api": api_name(key),
             "min_version": versions[0],
             "max_version": versions[-1],
         }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headrace.cli.failures import WrongUsage
+from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.kafka import (
     TIMEOUT_S,
     admin_api,
@@ -57,9 +57,13 @@ def _resource(entity: str, name: str) -> Any:
 
 
 def _require(admin: AdminClient, target: Target, entity: str, name: str) -> None:
-    """A misspelt topic is answered with its neighbours before anything else is tried."""
+    """A misspelt topic or broker is answered with those there are, before anything is tried."""
+    metadata = read_metadata(admin, target)
     if entity == Entity.TOPIC:
-        find_topic(read_metadata(admin, target), name)
+        find_topic(metadata, name)
+    elif int(name) not in metadata.brokers:
+        known = ", ".join(map(str, sorted(metadata.brokers)))
+        raise Failure(f"there is no broker {name}", f"the brokers are {known}")
 
 
 @app.command(epilog="Example: headrace config describe topic orders --all")
@@ -113,7 +117,8 @@ def set_configs(
 ) -> None:
     """Set settings; the others stay as they are."""
     target = parse_target(servers, properties)
-    settings = parse_pairs(pairs, "")
+    settings = parse_pairs(pairs, "setting")
+    _resource(entity, name)
     admin = open_admin(target)
     _require(admin, target, entity, name)
     change(admin, target, entity.value, name, settings, [])
@@ -132,6 +137,7 @@ def delete(
 ) -> None:
     """Return settings to their defaults."""
     target = parse_target(servers, properties)
+    _resource(entity, name)
     admin = open_admin(target)
     _require(admin, target, entity, name)
     change(admin, target, entity.value, name, {}, keys)

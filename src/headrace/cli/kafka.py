@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from headrace.cli.failures import Failure, did_you_mean
-from headrace.cli.reach import explain_unreachable, reach, require_open
+from headrace.cli.reach import explain_silence, find_closed, reach
 from headrace.cli.target import Address, Target
 
 if TYPE_CHECKING:
@@ -96,8 +96,9 @@ def explain(error: KafkaError, target: Target, subject: str = "") -> Failure:
     )
     if error.code() in silent:
         reach(target)
-        return explain_unreachable(target, error.str())
-    cause = f"{subject}: {error.str()}" if subject else error.str()
+        return explain_silence(target, error.str())
+    said = error.str().rstrip(".")
+    cause = f"{subject}: {said}" if subject else said
     remedy = _remedies().get(error.code(), f"the broker says {error.name()}")
     return Failure(cause, remedy)
 
@@ -171,4 +172,6 @@ def require_leaders(metadata: ClusterMetadata, topic: TopicMetadata, target: Tar
     leaders = {partition.leader for partition in topic.partitions.values()}
     for leader in sorted(leaders & metadata.brokers.keys()):
         broker: Any = metadata.brokers[leader]
-        require_open(target, Address(broker.host, broker.port), leader)
+        fault = find_closed(target, Address(broker.host, broker.port), leader)
+        if fault is not None:
+            raise fault

@@ -36,7 +36,7 @@ class Position(NamedTuple):
     number: int = 0
 
 
-_AGO = re.compile(r"@-(\d+)([smhd])")
+_AGO = re.compile(r"@-([0-9]{1,9})([smhd])")
 _UNIT_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _MAX_OFFSET: Final = 2**63 - 1
 
@@ -45,7 +45,7 @@ def parse_position(text: str, *, now_ms: int) -> Position:
     """The position, or a usage error that shows what can be written."""
     if text in ("beginning", "end"):
         return Position(Kind(text))
-    if re.fullmatch(r"-?\d{1,19}", text) and (number := abs(int(text))) <= _MAX_OFFSET:
+    if re.fullmatch(r"-?[0-9]{1,19}", text) and (number := abs(int(text))) <= _MAX_OFFSET:
         return Position(Kind.TAIL if text[0] == "-" else Kind.OFFSET, number)
     return Position(Kind.TIME, parse_time(text, now_ms=now_ms))
 
@@ -54,7 +54,7 @@ def parse_time(text: str, *, now_ms: int) -> int:
     """Epoch milliseconds of `@ms`, `@-15m` or an ISO 8601 date."""
     if ago := _AGO.fullmatch(text):
         return max(now_ms - int(ago[1]) * _UNIT_MS[ago[2]], 0)
-    if re.fullmatch(r"@\d{1,18}", text):
+    if re.fullmatch(r"@[0-9]{1,18}", text):
         return int(text[1:])
     try:
         moment = datetime.fromisoformat(text)

@@ -19,7 +19,7 @@ from headrace.client.connection import (
 )
 from headrace.client.probe import Speaks, identify, trust_anyone
 from headrace.errors import HeadraceError
-from headrace.wire.messages.metadata import MetadataRequest, MetadataResponseBroker
+from headrace.wire.messages.metadata import MetadataRequest
 
 TIMEOUT_S: Final = 3.0
 _METADATA: Final = 3  # every broker serves this API, and no controller does
@@ -33,11 +33,16 @@ _REMEDIES: Final = {
 
 
 def reach(target: Target) -> None:
-    """Return when one of the addresses answers as a broker; otherwise fail with all the reasons."""
+    """Return when one of the addresses answers as a broker; otherwise fail with all the reasons.
+
+    A broker that answers but advertises addresses of which none is open is a failure too: every
+    client would be sent there.
+    """
     faults = []
     for address in target.addresses:
         fault = find_fault(address, tls=target.tls)
         if fault is None:
+            _require_any_open(target, address)
             return
         faults.append(fault)
     if len(faults) == 1:
@@ -101,35 +106,49 @@ def describe_stranger(address: Address, speaks: Speaks, *, tls: bool) -> Failure
     )
 
 
-def require_open(target: Target, advertised: Address, broker_id: int) -> None:
-    """Fail when the address that a broker advertises does not take connections from here."""
+def _require_any_open(target: Target, address: Address) -> None:
+    fault = None
+    for broker_id, advertised in read_brokers(target, address).items():
+        fault = find_closed(target, advertised, broker_id)
+        if fault is None:
+            return
+    if fault is not None:
+        raise fault
+
+
+def find_closed(target: Target, advertised: Address, broker_id: int) -> Failure | None:
+    """Why the address that a broker advertises takes no connection from here, or None."""
+    if advertised in target.addresses:
+        return None  # It has answered, or has been complained about, already.
     try:
         open_socket(*advertised, TIMEOUT_S).close()
     except Unreachable as error:
-        raise Failure(
-            f"{target.servers} answers, but its broker {broker_id} advertises {advertised} "
+        return Failure(
+            f"{target.servers} answers, but its broker {broker_id} sends clients to {advertised}, "
             f"and {error}",
             "correct advertised.listeners of that broker",
-        ) from None
+        )
+    return None
 
 
-def read_brokers(address: Address) -> list[MetadataResponseBroker]:
-    """The brokers of a plaintext cluster with the addresses that they advertise."""
-    with Connection(*address, timeout_s=TIMEOUT_S) as connection:
-        brokers: list[MetadataResponseBroker] = connection.call(MetadataRequest(topics=[])).brokers
-        return brokers
+def read_brokers(target: Target, address: Address) -> dict[int, Address]:
+    """The brokers and the addresses that they advertise; none if they want a sign-in first."""
+    tls = trust_anyone() if target.tls else None
+    try:
+        with Connection(*address, timeout_s=TIMEOUT_S, tls=tls) as connection:
+            brokers = connection.call(MetadataRequest(topics=[])).brokers
+    except HeadraceError:
+        return {}
+    return {broker.node_id: Address(broker.host, broker.port) for broker in brokers}
 
 
-def explain_unreachable(target: Target, symptom: str) -> Failure:
-    """The bootstrap server answers, and yet a call timed out: look at the advertised addresses."""
-    if not target.tls:
-        for address in target.addresses:
-            try:
-                brokers = read_brokers(address)
-            except HeadraceError:
-                continue
-            for broker in brokers:
-                require_open(target, Address(broker.host, broker.port), broker.node_id)
+def explain_silence(target: Target, symptom: str) -> Failure:
+    """A broker answers, and yet a call timed out: look at every advertised address."""
+    for address in target.addresses:
+        for broker_id, advertised in read_brokers(target, address).items():
+            fault = find_closed(target, advertised, broker_id)
+            if fault is not None:
+                return fault
     return Failure(
         f"the brokers at {target.servers} did not answer in time ({symptom})",
         'look for the cause with "headrace doctor"',

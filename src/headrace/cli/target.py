@@ -15,7 +15,9 @@ from headrace.cli.failures import WrongUsage
 
 DEFAULT_PORT: Final = 9092
 MAX_PROPERTIES_BYTES: Final = 1 << 20
-_ADDRESS = re.compile(r"(?:[A-Za-z_]+://)?(?:\[([0-9A-Fa-f:.%]+)\]|([^:/\[\]\s]+))(?::(\d{1,5}))?")
+_ADDRESS = re.compile(
+    r"(?:[A-Za-z_]+://)?(?:\[([0-9A-Fa-f:.%]+)\]|([^:/\[\]\s]+))(?::([0-9]{1,5}))?"
+)
 
 
 class Address(NamedTuple):

@@ -174,7 +174,9 @@ class ClusterImage:
             case TopicDeleted(topic):
                 del self.topics[topic.name]
                 del self.topic_names[topic.id]
-                del self._collisions[collision_key(topic.name)]
+                # Topics adopted from a disk may collide; the key may belong to the other one.
+                if self.colliding_topic(topic.name) == topic.name:
+                    del self._collisions[collision_key(topic.name)]
                 self.topic_configs.pop(topic.name, None)
             case PartitionsAdded(topic, _):
                 self._put_topic(topic)

@@ -41,7 +41,7 @@ CREATE TABLE nodes (
 """
 
 _ONLY_SESSION = 1
-_REMEDY = "restore it from a backup, or move it away to start with an empty cluster"
+_REMEDY = "restore it from a backup, or move it away to start with a new one"
 
 
 class StoreInUse(HeadraceError):

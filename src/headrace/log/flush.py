@@ -22,21 +22,24 @@ class Syncable(Protocol):
 class Flush:
     """What must reach the disk for everything below `up_to` to survive a power cut."""
 
-    __slots__ = ("_disk", "_files", "_folder", "truncations", "up_to")
+    __slots__ = ("_disk", "_files", "_folder", "folder_changes", "truncations", "up_to")
 
     def __init__(
         self,
         disk: Disk,
         folder: str | None,
         files: Sequence[Syncable],
+        *,
         up_to: int,
         truncations: int,
+        folder_changes: int,
     ) -> None:
         self._disk = disk
         self._folder = folder
         self._files = files
         self.up_to = up_to
         self.truncations = truncations
+        self.folder_changes = folder_changes
 
     def run(self) -> None:
         """Sync the files. Safe in any thread: nothing but these files is touched."""

@@ -24,13 +24,15 @@ from headrace.log.append import (
     repeated,
 )
 from headrace.log.config import LogConfig
-from headrace.log.flush import Flush
+from headrace.log.flush import Flush, Syncable
+from headrace.log.names import segment_path
 from headrace.log.origin import Origin
 from headrace.log.read import LogSlice, find_max_timestamp, find_timestamp, read_slice
 from headrace.log.recovery import Progress, Recovered, recover
 from headrace.log.replicated import append_replicated
 from headrace.log.roll import is_old, must_roll
 from headrace.log.segment import LogSegment
+from headrace.log.snapshot import SUFFIX as SNAPSHOT
 from headrace.log.time_index import TimestampOffset
 from headrace.log.transactions import aborted_in, note_written, read_marker
 from headrace.log.txn_index import AbortedTransaction
@@ -49,11 +51,13 @@ class PartitionLog:
     __slots__ = (
         "_high_watermark",
         "_unflushed_since_ms",
+        "_unsynced_snapshots",
         "config",
         "disk",
         "doomed",
         "folder",
-        "folder_changed",
+        "folder_changes",
+        "folder_changes_synced",
         "last_now_ms",
         "leader_epochs",
         "log_end_offset",
@@ -91,9 +95,11 @@ class PartitionLog:
         self.recovery_point = parts.recovery_point
         self._high_watermark = parts.log_start_offset
         self.doomed: list[tuple[int, LogSegment]] = []
-        self.folder_changed = True
+        self.folder_changes = 1
+        self.folder_changes_synced = 0
         self.last_now_ms = now_ms
         self._unflushed_since_ms: int | None = None
+        self._unsynced_snapshots: list[int] = []
         self.truncations = 0
 
     @classmethod
@@ -224,9 +230,7 @@ class PartitionLog:
             self.leader_epochs.assign(leader_epoch, base_offset)
         prefix = stamp_prefix(base_offset, header.batch_length, leader_epoch)
         position = active.write((prefix, *body), size)
-        active.note(
-            position, size, base_offset, last_offset, max_timestamp, config.index_interval_bytes
-        )
+        active.note(position, size, base_offset, last_offset, max_timestamp)
         self.log_end_offset = last_offset + 1
         if header.producer_id >= 0:
             note_written(self.producers, active, header, marker, base_offset, now_ms)
@@ -302,11 +306,23 @@ class PartitionLog:
             return  # It is empty.
         segments.active.seal()
         self.snapshots.write(base, self.producers.active_producers(), sync=False)
-        fresh = LogSegment(self.disk, self.folder, base, now_ms=self.last_now_ms, create=True)
+        self._unsynced_snapshots.append(base)
+        fresh = self.new_segment(base)
         segments.active.cool()
         segments.add(fresh)
         self.log_end_offset = base
-        self.folder_changed = True
+
+    def new_segment(self, base_offset: int) -> LogSegment:
+        """Empty files for a segment; the caller gives it its place."""
+        self.folder_changes += 1
+        return LogSegment(
+            self.disk,
+            self.folder,
+            base_offset,
+            index_interval_bytes=self.config.index_interval_bytes,
+            now_ms=self.last_now_ms,
+            create=True,
+        )
 
     def apply_retention(self, now_ms: int) -> int:
         """Let go of old segments; returns how many bytes. `remove_doomed` deletes their files."""
@@ -370,25 +386,47 @@ class PartitionLog:
 
     def begin_flush(self) -> Flush | None:
         """Prepare a flush of everything written so far; None if there is nothing to do."""
-        if self.recovery_point >= self.log_end_offset and not self.folder_changed:
+        has_new_names = self.folder_changes > self.folder_changes_synced
+        if self.recovery_point >= self.log_end_offset and not has_new_names:
             return None
+        self._unflushed_since_ms = None
+        return Flush(
+            self.disk,
+            self.folder if has_new_names else None,
+            self._files_to_sync(),
+            up_to=self.log_end_offset,
+            truncations=self.truncations,
+            folder_changes=self.folder_changes,
+        )
+
+    def _files_to_sync(self) -> list[Syncable]:
         segments = self.segments
-        files = [
+        files: list[Syncable] = [
             file
             for index in range(segments.index_of(self.recovery_point), len(segments))
             for file in segments[index].files_to_sync()
         ]
-        folder = self.folder if self.folder_changed else None
-        self.folder_changed = False
-        self._unflushed_since_ms = None
-        return Flush(self.disk, folder, files, self.log_end_offset, self.truncations)
+        files += [
+            self.disk.open(segment_path(self.folder, offset, SNAPSHOT))
+            for offset in self.snapshots.offsets
+            if offset in self._unsynced_snapshots
+        ]
+        self._unsynced_snapshots.clear()
+        return files
 
     def complete_flush(self, flush: Flush) -> None:
         """Believe that everything below `flush.up_to` is on disk, unless the log was cut since:
         then other records may have taken the place of those that were flushed.
         """
+        self.folder_changes_synced = max(self.folder_changes_synced, flush.folder_changes)
         if flush.truncations == self.truncations:
             self.recovery_point = max(self.recovery_point, flush.up_to)
+
+    def sync_folder(self) -> None:
+        """Make the names of all files durable now, where the order of changes matters."""
+        if self.folder_changes > self.folder_changes_synced:
+            self.disk.sync_folder(self.folder)
+            self.folder_changes_synced = self.folder_changes
 
     def flush(self) -> None:
         flush = self.begin_flush()
@@ -400,7 +438,7 @@ class PartitionLog:
         """Make everything durable and final, so that the next start reads next to nothing."""
         self.segments.active.seal()
         self.snapshots.write(self.log_end_offset, self.producers.active_producers(), sync=True)
-        self.folder_changed = True
+        self.folder_changes += 1
         self.flush()
         for segment in self.segments:
             segment.close()

@@ -58,9 +58,9 @@ def recover(
 ) -> Recovered:
     """Load the log in `folder`; see the module for what `clean` means."""
     files = finish_interrupted_work(disk, folder)
-    found = _open_segments(disk, folder, files, now_ms)
+    found = _open_segments(disk, folder, files, config, now_ms)
     if not found:
-        found.append(LogSegment(disk, folder, log_start_offset, now_ms=now_ms, create=True))
+        found.append(_new_segment(disk, folder, log_start_offset, config, now_ms))
     segments = Segments(found)
     snapshots = Snapshots(disk, folder, files)
     snapshots.remove_strays(segments.base_offsets)
@@ -72,7 +72,7 @@ def recover(
     end = -1
     if clean:
         try:
-            end = recovery_point = active.warm_up(config.index_interval_bytes)
+            end = recovery_point = active.warm_up()
         except CorruptData:
             # The mark of a clean shutdown lies, at least here: look at the active segment.
             recovery_point = min(recovery_point, active.base_offset)
@@ -83,18 +83,20 @@ def recover(
     if end < start:
         # The log was deleted up to a point that it does not reach any more, cut as it is.
         end = recovery_point = start
-        fresh = LogSegment(disk, folder, start, now_ms=now_ms, create=True)
-        for segment in segments.replace_all(fresh):
+        for segment in reversed(list(segments)):
             segment.remove()
+        segments.start_over(_new_segment(disk, folder, start, config, now_ms))
         epochs.clear()
     producers.truncate_and_reload(snapshots, start, end, now_ms)
     replay(producers, segments, end, now_ms)
-    epochs.truncate_from_end(end)
     epochs.truncate_from_start(start)
+    epochs.truncate_from_end(end)
     return Recovered(segments, snapshots, producers, epochs, start, end, recovery_point)
 
 
-def _open_segments(disk: Disk, folder: str, files: list[str], now_ms: int) -> list[LogSegment]:
+def _open_segments(
+    disk: Disk, folder: str, files: list[str], config: LogConfig, now_ms: int
+) -> list[LogSegment]:
     """The segments by their names alone; indexes without a log are swept away."""
     parsed = [found for found in map(names.parse, files) if found is not None]
     logs = sorted(base for base, suffix in parsed if suffix == names.LOG)
@@ -106,9 +108,29 @@ def _open_segments(disk: Disk, folder: str, files: list[str], now_ms: int) -> li
         elif suffix == names.TXN_INDEX:
             with_txn_index.add(base)
     return [
-        LogSegment(disk, folder, base, now_ms=now_ms, has_txn_index=base in with_txn_index)
+        LogSegment(
+            disk,
+            folder,
+            base,
+            index_interval_bytes=config.index_interval_bytes,
+            now_ms=now_ms,
+            has_txn_index=base in with_txn_index,
+        )
         for base in logs
     ]
+
+
+def _new_segment(
+    disk: Disk, folder: str, base_offset: int, config: LogConfig, now_ms: int
+) -> LogSegment:
+    return LogSegment(
+        disk,
+        folder,
+        base_offset,
+        index_interval_bytes=config.index_interval_bytes,
+        now_ms=now_ms,
+        create=True,
+    )
 
 
 def _load_epochs(disk: Disk, folder: str, segments: Segments) -> LeaderEpochs:
@@ -144,20 +166,18 @@ class _Validation:
         """Validate, cut where needed, and return the log's end. The active segment is hot then."""
         first = segments.index_of(recovery_point)
         segment = segments[first]
-        believed = max(recovery_point, segment.base_offset, log_start_offset)
-        if not segment.has_sane_txn_index():
-            segment.txn_index.reset()
-            believed = segment.base_offset
-        position = segment.distrust_from(believed)
+        sane = segment.has_sane_txn_index()
+        place = segment.distrust_from(recovery_point if sane else segment.base_offset)
+        start, position = place.base_offset, place.position
         self.total_bytes = sum(segments[i].size for i in range(first, len(segments))) - position
-        self.producers.truncate_and_reload(self.snapshots, log_start_offset, believed, self.now_ms)
-        replay(self.producers, segments, believed, self.now_ms)
+        self.producers.truncate_and_reload(self.snapshots, log_start_offset, start, self.now_ms)
+        replay(self.producers, segments, start, self.now_ms)
 
-        end, cut = self._validate(segment, position, segment.base_offset)
+        end, cut = self._validate(segment, position, start)
         index = first
         while not cut and index + 1 < len(segments):
             following = segments[index + 1]
-            if following.base_offset < end or (following.base_offset > end and not self._has_gaps):
+            if not self._may_follow(following.base_offset, end):
                 break  # The end of this segment is missing, although it ends with a whole batch.
             segment.seal()
             segment.cool()
@@ -172,26 +192,26 @@ class _Validation:
             lost.remove()
         return end
 
-    @property
-    def _has_gaps(self) -> bool:
-        """Whether offsets may be missing where two segments meet."""
-        return "compact" in self.config.cleanup_policy
+    def _may_follow(self, offset: int, end: int) -> bool:
+        """Whether a batch or segment can begin here. Only compaction leaves gaps; without it a
+        gap is a loss, or a base offset that was damaged outside the CRC.
+        """
+        return offset == end or (offset > end and "compact" in self.config.cleanup_policy)
 
     def _validate(self, segment: LogSegment, position: int, end: int) -> tuple[int, bool]:
         """Check all batches from `position` on; returns the end and whether bytes were cut."""
-        interval = self.config.index_interval_bytes
         epochs, producers = self.epochs, self.producers
         applied_up_to = producers.map_end_offset
         valid = position
         for at, header, batch in intact(segment.log, position, segment.size):
             base_offset = header.base_offset
-            if base_offset < end or not fits(segment, header.last_offset):
+            if not self._may_follow(base_offset, end) or not fits(segment, header.last_offset):
                 break
             try:
                 marker = read_marker(header, batch)
             except CorruptData:
                 break
-            segment.note_header(at, header, interval)
+            segment.note_header(at, header)
             end = base_offset + header.last_offset_delta + 1
             valid = at + header.size
             if header.partition_leader_epoch > epochs.latest_epoch:

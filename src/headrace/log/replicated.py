@@ -46,6 +46,10 @@ def append_replicated(log: PartitionLog, batches: memoryview, now_ms: int) -> Ap
             start, run = at, []
         run.append(header)
         at += header.size
+        if log.segments.active.size == 0:
+            # The first batch of a segment decides about its age, so it goes ahead of the others.
+            _write(log, batches[start:at], run, now_ms)
+            start, run = at, []
     _write(log, batches[start:at], run, now_ms)
     return Appended(
         base_offset=first_offset,
@@ -85,10 +89,9 @@ def _write(log: PartitionLog, batches: memoryview, headers: list[BatchHeader], n
         if header.partition_leader_epoch > log.leader_epochs.latest_epoch:
             log.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
     position = active.write((batches,), len(batches))
-    interval = log.config.index_interval_bytes
     at = 0
     for header in headers:
-        active.note_header(position + at, header, interval)
+        active.note_header(position + at, header)
         if header.producer_id >= 0:
             marker = read_marker(header, batches[at : at + header.size])
             note_written(log.producers, active, header, marker, header.base_offset, now_ms)

@@ -37,12 +37,21 @@ def let_go_of_expired(log: PartitionLog, now_ms: int) -> int:
     if count == len(log.segments):
         log.last_now_ms = now_ms
         log.roll()
+    # The segment that will be the first must be there after a power cut, or offsets would be given
+    # out again from an earlier one on.
+    log.sync_folder()
     expired = log.segments.take_first(count)
     for segment in expired:
         segment.rename(log.folder, DELETED)
         log.doomed.append((now_ms + log.config.file_delete_delay_ms, segment))
-    log.folder_changed = True
-    log.move_start(max(log.log_start_offset, log.segments[0].base_offset))
+    log.folder_changes += 1
+    first_offset = log.segments[0].base_offset
+    if first_offset > log.recovery_point:
+        # Some of it was never flushed. If a power cut gave only a part of it back, the hole would
+        # look like a loss; so this deletion is made durable, and what is gone needs no flush.
+        log.sync_folder()
+        log.recovery_point = first_offset
+    log.move_start(max(log.log_start_offset, first_offset))
     return sum(segment.size for segment in expired)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from headrace.errors import CorruptData, InvariantViolated
 from headrace.log import names
 from headrace.log.flush import Syncable
-from headrace.log.offset_index import MAX_POSITION, OffsetIndex, OffsetPosition
+from headrace.log.offset_index import MAX_POSITION, OffsetIndex
 from headrace.log.recent import BatchPlace, RecentBatches
 from headrace.log.scan import walk
 from headrace.log.time_index import TimeIndex, TimestampOffset
@@ -31,6 +31,7 @@ class LogSegment:
         "_checked",
         "_disk",
         "_first_timestamp",
+        "_index_interval_bytes",
         "_rebuilt",
         "_recent",
         "base_offset",
@@ -50,6 +51,7 @@ class LogSegment:
         folder: str,
         base_offset: int,
         *,
+        index_interval_bytes: int,
         now_ms: int,
         suffix: str = "",
         create: bool = False,
@@ -61,6 +63,7 @@ class LogSegment:
         self._disk = disk
         self.base_offset = base_offset
         self.created_ms = now_ms
+        self._index_interval_bytes = index_interval_bytes
         self.log: File = disk.open(path(names.LOG), create=create)
         self.size = self.log.size()
         self.offset_index = OffsetIndex(disk, path(names.OFFSET_INDEX), base_offset)
@@ -111,14 +114,13 @@ class LogSegment:
         base_offset: int,
         last_offset: int,
         max_timestamp: int,
-        index_interval_bytes: int,
     ) -> None:
         """Take a batch into account that was written, or found by recovery, at `position`."""
         assert self.max_timestamp is not None
         if max_timestamp > self.max_timestamp:
             self.max_timestamp = max_timestamp
             self.max_timestamp_offset = last_offset
-        if self._bytes_since_index > index_interval_bytes:
+        if self._bytes_since_index > self._index_interval_bytes:
             self.offset_index.append(last_offset, position)
             self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset)
             self._bytes_since_index = 0
@@ -133,7 +135,7 @@ class LogSegment:
     def is_hot(self) -> bool:
         return self.offset_index.entries is not None
 
-    def warm_up(self, index_interval_bytes: int) -> int:
+    def warm_up(self) -> int:
         """Become hot after a clean shutdown; returns the offset after the last batch.
 
         Reads the indexes and the headers behind the last index entry. CorruptData if they do not
@@ -146,9 +148,9 @@ class LogSegment:
             raise CorruptData(f"{error.filename}: the index is missing") from None
         if not self.offset_index.is_plausible(self.size) or not self.time_index.is_plausible():
             raise CorruptData(f"{self.offset_index.path}: the index does not fit the log")
-        return self.resume(index_interval_bytes)
+        return self.resume()
 
-    def resume(self, index_interval_bytes: int) -> int:
+    def resume(self) -> int:
         """Continue behind the last index entry; returns the offset after the last batch."""
         last = self.offset_index.last()
         position = 0 if last is None else last.position
@@ -159,19 +161,18 @@ class LogSegment:
         for at, header in walk(self.log, position, self.size):
             if last is not None and at == position and header.last_offset != last.offset:
                 raise CorruptData(f"{self.offset_index.path}: no batch ends with {last.offset}")
-            self.note_header(at, header, index_interval_bytes)
+            self.note_header(at, header)
             end_offset = header.last_offset + 1
         self._checked = True
         return end_offset
 
-    def note_header(self, position: int, header: BatchHeader, index_interval_bytes: int) -> None:
+    def note_header(self, position: int, header: BatchHeader) -> None:
         self.note(
             position,
             header.size,
             header.base_offset,
             header.last_offset,
             header.max_timestamp,
-            index_interval_bytes,
         )
 
     def seal(self) -> None:
@@ -250,14 +251,14 @@ class LogSegment:
             self.rebuild_indexes()
         self._checked = True
 
-    def rebuild_indexes(self, index_interval_bytes: int = 4096) -> None:
+    def rebuild_indexes(self) -> None:
         """Write both indexes anew from the headers in the log; the log itself is not judged."""
         was_hot = self.is_hot
         self._rebuilt = True
         self.offset_index.start()
         self.time_index.start()
         try:
-            self.resume(index_interval_bytes)
+            self.resume()
         except CorruptData:
             pass  # What lies behind the damage cannot be found; what lies before it can.
         self.seal()
@@ -273,28 +274,30 @@ class LogSegment:
             return False
         return True
 
-    def distrust_from(self, offset: int) -> int:
+    def distrust_from(self, offset: int) -> BatchPlace:
         """Become hot, believing only what the indexes say about batches below `offset`.
 
-        Returns the position of the last batch that they name; `note` goes on from there.
+        Returns the last batch that they name, or the segment's beginning: everything before it is
+        believed, and `note` must be told of everything from it on.
         """
-        self.txn_index.truncate(offset)
-        believed = self._load_believable(offset)
-        if believed is None:
+        found = self._load_believable(offset)
+        if found is None:
             self.clear_indexes()
-            return 0
-        last, position = believed
-        self.offset_index.truncate_to(last)  # The batch itself will be noted again.
-        self.time_index.truncate_to(last + 1)
+            self.txn_index.reset()
+            return BatchPlace(0, 0, self.base_offset)
+        position, header = found
+        self.offset_index.truncate_to(header.base_offset)
+        self.time_index.truncate_to(header.next_offset)
+        self.txn_index.truncate(header.base_offset)
         self._note_time_index()
         self._recent.clear()
         # As if an entry were due, which makes the batch at `position` get its entry back.
         self._bytes_since_index = MAX_POSITION
         self._checked = True
-        return position
+        return BatchPlace(position, header.size, header.base_offset)
 
-    def _load_believable(self, offset: int) -> OffsetPosition | None:
-        """The last index entry below `offset` that names a batch which is there."""
+    def _load_believable(self, offset: int) -> tuple[int, BatchHeader] | None:
+        """Position and header of the batch that the last index entry below `offset` names."""
         try:
             self.offset_index.load()
             self.time_index.load()
@@ -310,7 +313,7 @@ class LogSegment:
             header = next(walk(self.log, last.position, self.size))[1]
         except CorruptData:
             return None
-        return last if header.last_offset == last.offset else None
+        return (last.position, header) if header.last_offset == last.offset else None
 
     def cut_at(self, position: int) -> None:
         """Drop all bytes from `position` on; the indexes are the caller's business."""
@@ -318,7 +321,7 @@ class LogSegment:
             self.log.truncate(position)
             self.size = position
 
-    def truncate_to(self, offset: int, index_interval_bytes: int) -> int:
+    def truncate_to(self, offset: int) -> int:
         """Cut off the batch that holds `offset` and all behind it; returns the new end offset."""
         place = self.locate(offset)
         self.offset_index.load()
@@ -332,7 +335,7 @@ class LogSegment:
         self.txn_index.truncate(offset)
         if self.size == 0:
             self._first_timestamp = None
-        return self.resume(index_interval_bytes)
+        return self.resume()
 
     # The files as a group.
 

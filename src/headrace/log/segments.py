@@ -64,8 +64,6 @@ class Segments:
         self.active = self._items[-1]
         return taken
 
-    def replace_all(self, segment: LogSegment) -> list[LogSegment]:
-        """Start over with one segment."""
-        taken, self._items, self._bases = self._items, [segment], [segment.base_offset]
-        self.active = segment
-        return taken
+    def start_over(self, segment: LogSegment) -> None:
+        """Forget all segments; the log goes on with this one."""
+        self._items, self._bases, self.active = [segment], [segment.base_offset], segment

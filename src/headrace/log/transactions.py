@@ -58,14 +58,14 @@ def replay(producers: ProducerState, segments: Segments, up_to: int, now_ms: int
         if segment.base_offset >= up_to:
             break
         for position, header in segment.headers_from(start):
-            if header.base_offset >= up_to:
-                break
             if header.producer_id >= 0 and header.base_offset >= start:
                 marker = None
                 if header.is_control:
                     batch = memoryview(segment.log.read(position, header.size))
                     marker = read_marker(header, batch)
                 producers.update(header, header.base_offset, now_ms, marker)
+            if header.next_offset >= up_to:
+                break  # What lies behind may be damaged and is not looked at.
     producers.map_end_offset = up_to
 
 

@@ -24,29 +24,33 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
     if offset < segments[0].base_offset:
         truncate_fully_and_start_at(log, offset)
         return
-    for lost in segments.take_after(segments.index_of(offset)):
-        lost.remove()
-    end = segments.active.truncate_to(offset, log.config.index_interval_bytes)
-    _set_end(log, end)
+    _remove(log, segments.take_after(segments.index_of(offset)))
+    _set_end(log, segments.active.truncate_to(offset))
 
 
 def truncate_fully_and_start_at(log: PartitionLog, offset: int) -> None:
     """Drop everything, so that the log begins and ends with `offset`."""
-    fresh = log.segments[0]
-    if fresh.base_offset != offset:
-        fresh = LogSegment(log.disk, log.folder, offset, now_ms=log.last_now_ms, create=True)
-    for lost in log.segments.replace_all(fresh):
-        if lost is not fresh:
-            lost.remove()
-    fresh.clear()
+    _remove(log, list(log.segments))
+    log.segments.start_over(log.new_segment(offset))
     log.log_start_offset = offset
     log.leader_epochs.clear()
     _set_end(log, offset)
 
 
+def _remove(log: PartitionLog, segments: list[LogSegment]) -> None:
+    """Delete the last segments of the log, one after the other from the end, each for good.
+
+    A power cut in between must leave a prefix: nobody would notice a hole in what was flushed.
+    """
+    for segment in reversed(segments):
+        segment.remove()
+        log.folder_changes += 1
+        log.sync_folder()
+
+
 def _set_end(log: PartitionLog, offset: int) -> None:
     log.segments.active.log.sync()
-    log.disk.sync_folder(log.folder)
+    log.sync_folder()
     log.truncations += 1
     log.producers.map_end_offset = log.log_end_offset
     log.log_end_offset = offset

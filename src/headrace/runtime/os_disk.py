@@ -12,6 +12,7 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -70,31 +71,36 @@ class OsFile:
     def path(self) -> str:
         return self._path
 
-    def _open(self) -> int:
-        fd = self._fd
-        if fd >= 0:
-            return fd
-        with self._cache.lock:
-            if self._fd < 0:
-                self._fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
-                self._cache.add(self)
+    def _pin(self) -> int:
+        """Open the file if it is not, and keep it open until `_unpin`."""
+        cache = self._cache
+        with cache.lock:
+            self.pins += 1  # before it is opened: a full cache must not close it again
+            if self._fd >= 0:
+                cache.touch(self)
+                return self._fd
+            try:
+                self._fd = _open_for_any_use(self._path)
+            except OSError:
+                self.pins -= 1
+                raise
+            cache.add(self)
             return self._fd
+
+    def _unpin(self) -> None:
+        with self._cache.lock:
+            self.pins -= 1
 
     @contextlib.contextmanager
     def descriptor(self) -> Iterator[int]:
-        with self._cache.lock:
-            self.pins += 1
+        fd = self._pin()
         try:
-            yield self._open()
+            yield fd
         finally:
-            with self._cache.lock:
-                self.pins -= 1
+            self._unpin()
 
     def append(self, chunks: Sequence[Buffer]) -> int:
-        with self._cache.lock:
-            fd = self._open()
-            self._cache.touch(self)
-            self.pins += 1
+        fd = self._pin()
         try:
             position = self.size()
             expected = sum(len(chunk) for chunk in chunks)
@@ -109,7 +115,7 @@ class OsFile:
             self._size = position + expected
             return position
         finally:
-            self.pins -= 1
+            self._unpin()
 
     @staticmethod
     def _finish(fd: int, chunks: Sequence[Buffer], position: int, written: int) -> None:
@@ -171,6 +177,23 @@ class OsFile:
             self._path = path
 
 
+def _open_for_any_use(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError as fault:
+        if fault.errno not in (errno.EROFS, errno.EACCES):
+            raise
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # reading may still be allowed
+
+
+def _mode(path: str) -> int | None:
+    """What is at the path, or None. A drive that fails raises; it does not look empty."""
+    try:
+        return os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
 class OsLock:
     def __init__(self, path: str) -> None:
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -193,18 +216,19 @@ class OsDisk:
     def open(self, path: str, *, create: bool = False) -> OsFile:
         if create:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
-        elif not os.path.exists(path):
+        elif _mode(path) is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return OsFile(path, self._handles)
 
     def exists(self, path: str) -> bool:
-        return os.path.exists(path)
+        return _mode(path) is not None
 
     def list(self, folder: str) -> list[str]:
         return sorted(os.listdir(folder))
 
     def is_folder(self, path: str) -> bool:
-        return os.path.isdir(path)
+        mode = _mode(path)
+        return mode is not None and stat.S_ISDIR(mode)
 
     def make_folder(self, path: str) -> None:
         os.makedirs(path, exist_ok=True)

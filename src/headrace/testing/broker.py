@@ -56,6 +56,7 @@ class Broker:
         self._environment = dict(environment or {})
         self._process: subprocess.Popen[str] | None = None
         self._lines: list[str] = []
+        self._said_more = threading.Condition()
         self._reader: threading.Thread | None = None
 
     # -- where it is ------------------------------------------------------------------------------
@@ -91,6 +92,12 @@ class Broker:
         """The last lines of the broker's log."""
         return "\n".join(self._lines)
 
+    def await_output(self, text: str, timeout_s: float = 10) -> None:
+        """Return when the broker's log has this text in it."""
+        with self._said_more:
+            if not self._said_more.wait_for(lambda: text in self.output, timeout_s):
+                raise BrokerFailed(f"the broker did not say {text!r}:\n{self.output}")
+
     # -- life -------------------------------------------------------------------------------------
 
     def start(self) -> Broker:
@@ -124,8 +131,10 @@ class Broker:
     def _read(self, stream: IO[str], ready: threading.Event) -> None:
         with stream:
             for line in stream:
-                self._lines.append(line.rstrip("\n"))
-                del self._lines[:-_KEPT_LINES]
+                with self._said_more:
+                    self._lines.append(line.rstrip("\n"))
+                    del self._lines[:-_KEPT_LINES]
+                    self._said_more.notify_all()
                 match = _READY.match(line)
                 if match:
                     self._port = int(match[2])

@@ -22,6 +22,8 @@ class Write(NamedTuple):
     data: bytes | None
 
     def apply(self, content: bytearray) -> None:
+        if self.data == b"":
+            return  # Not even a write behind the end makes the file longer.
         missing = self.position - len(content)
         if missing > 0:
             content += bytes(missing)

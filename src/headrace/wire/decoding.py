@@ -8,7 +8,9 @@ What makes the result fast, and safe against any input:
 - slices never raise, so the end of the buffer is checked once, at the end. That suffices because
   positions only grow: negative lengths are refused where they are read, and any read behind the
   end of the buffer raises;
-- a count is believed only if the bytes left could hold that many items, so a lie costs nothing.
+- a count is believed only if the bytes left could hold that many items, so a lie costs nothing;
+- a request may hold a million items and no more, because an item of two bytes on the wire is an
+  object of a hundred in memory. Responses come from brokers of our own choice and have no limit.
 
 The compiled function is `decode(buf, pos, view)`, where `view` is a memoryview of `buf`; it
 returns the message and the position behind it, or raises `MalformedMessage` and nothing else.
@@ -24,20 +26,22 @@ from typing import Any, Final
 from headrace.types import ZERO_UUID
 
 from . import primitives
-from .faults import MalformedMessage
+from .faults import malformed
 from .schema import FieldSpec, fields_of, info
 from .source import Source
 from .types import UUID_KIND, Blob, Fixed, Kind, Text
 
 _NAMES: Final[dict[str, Any]] = {
     "DECODE_FAULTS": primitives.DECODE_FAULTS,
-    "MalformedMessage": MalformedMessage,
+    "MAX_REQUEST_ITEMS": primitives.MAX_REQUEST_ITEMS,
     "ZERO_UUID": ZERO_UUID,
     "keep_tag": primitives.keep_tag,
     "keep_tags": primitives.keep_tags,
+    "malformed": malformed,
     "new": object.__new__,
     "read_tag": primitives.read_tag,
     "refuse_count": primitives.refuse_count,
+    "refuse_items": primitives.refuse_items,
     "refuse_length": primitives.refuse_length,
     "refuse_null": primitives.refuse_null,
     "refuse_tag_size": primitives.refuse_tag_size,
@@ -58,6 +62,7 @@ class _DecoderWriter:
         self.cls = cls
         self.version = version
         self.flexible = version >= info(cls).flexible
+        self.is_request = info(cls).is_request
         self.source = Source(_NAMES)
         # Values of constant size that are read next, as (struct code, assignment target).
         self.run: list[tuple[str, str]] = []
@@ -66,12 +71,14 @@ class _DecoderWriter:
         line, name = self.source, repr(self.cls.__name__)
         with line.block("def decode(buf, pos, view):"):
             line("limit = len(buf)")
+            if self.is_request:
+                line("room = MAX_REQUEST_ITEMS")
             with line.block("try:"):
                 self.struct(self.cls, "msg")
             with line.block("except DECODE_FAULTS as fault:"):
-                line(f"raise MalformedMessage({name}, {self.version}, str(fault)) from fault")
+                line(f"raise malformed({name}, {self.version}, fault) from fault")
             with line.block("if pos > limit:"):
-                line(f"raise MalformedMessage({name}, {self.version}, 'it ends too early')")
+                line(f"raise malformed({name}, {self.version}, None)")
             line("return msg, pos")
         return line
 
@@ -81,7 +88,7 @@ class _DecoderWriter:
         line(f"{target} = new({line.bind(cls.__name__, cls)})")
         present = [field for field in fields_of(cls) if field.present(self.version)]
         for field in fields_of(cls):
-            if field not in present or field.tag is not None:
+            if field.tag is not None or not field.present(self.version):
                 line(f"{target}.{field.name} = {self.default(field)}")
         line(f"{target}.unknown_tags = None")
         for field in present:
@@ -185,6 +192,7 @@ class _DecoderWriter:
             least = min_size(field.kind, self.version, self.flexible)
             needed = count if least == 1 else f"({count}) * {least}"
             line(f"if {needed} > limit - pos: refuse_count({field.name!r}, {count}, limit - pos)")
+            self.take_room(count)
             if isinstance(field.kind, Fixed) and field.kind is not UUID_KIND:
                 line(f"{target} = [*unpack_from(f'>{{{count}}}{field.kind.code}', buf, pos)]")
                 line(f"pos += {needed}")
@@ -199,16 +207,22 @@ class _DecoderWriter:
                     self.flush()
                 line(f"{items}.append({item})")
 
+    def take_room(self, count: str) -> None:
+        if self.is_request:
+            self.source(f"room -= {count}")
+            self.source("if room < 0: refuse_items()")
+
     def tags(self, known: list[FieldSpec], target: str) -> None:
         """Read the tag buffer that closes every struct of a flexible version."""
         line, count, end = self.source, self.source.fresh("tags"), self.source.fresh("end")
         self.run.append(("B", count))
         self.flush()
-        if not known:
-            line(f"if {count}: pos = keep_tags({target}, {count}, buf, pos)")
-            return
         with line.block(f"if {count}:"):
             line(f"if {count} > 127: {count}, pos = uvarint_tail(buf, pos, {count})")
+            self.take_room(count)
+            if not known:
+                line(f"pos = keep_tags({target}, {count}, buf, pos)")
+                return
             with line.block(f"for _ in range({count}):"):
                 line(f"tag, pos, {end} = read_tag(buf, pos)")
                 keyword = "if"

@@ -263,7 +263,8 @@ class _EncoderWriter:
             by_identity = f"{value} is not {constant} and " if constant in line.names else ""
             return f"({by_identity}{value} != {constant})"
         if isinstance(field.kind, type) and field.tag is not None:
-            empty = line.bind(f"EMPTY_{field.kind.__name__}", field.kind())
+            empty = f"EMPTY_{field.kind.__name__}"
+            line.names.setdefault(empty, field.kind())
             return f"({value} is not None and {value} != {empty})"
         return f"{value} is not None"
 
@@ -284,9 +285,9 @@ def _is_packed_array(field: FieldSpec, version: int) -> bool:
 
 
 def _holds_records(cls: type, version: int) -> bool:
-    for field in fields_of(cls):
-        if isinstance(field.kind, Blob) and field.kind.is_view and field.present(version):
-            return True
-        if isinstance(field.kind, type) and _holds_records(field.kind, version):
-            return True
-    return False
+    kinds = [field.kind for field in fields_of(cls) if field.present(version)]
+    return any(
+        kind.is_view if isinstance(kind, Blob) else _holds_records(kind, version)
+        for kind in kinds
+        if isinstance(kind, (Blob, type))
+    )

@@ -6,6 +6,8 @@ its version cannot express is ours (`UnencodableMessage`).
 
 from __future__ import annotations
 
+import struct
+
 from headrace.errors import ClientFault, Error, HeadraceError
 
 
@@ -17,6 +19,13 @@ class MalformedMessage(ClientFault):
         super().__init__(Error.INVALID_REQUEST, f"malformed {where}: {cause}")
         self.name = name
         self.version = version
+
+
+def malformed(name: str, version: int | None, fault: Exception | None) -> MalformedMessage:
+    """The error for what a decoder stumbled over; no fault means that the bytes ran out."""
+    if fault is None or isinstance(fault, (IndexError, struct.error)):
+        return MalformedMessage(name, version, "it ends too early")
+    return MalformedMessage(name, version, str(fault))
 
 
 class UnencodableMessage(HeadraceError):

@@ -22,7 +22,7 @@ from typing import Any
 from headrace.types import Buffer
 
 from .compiler import encoder
-from .faults import MalformedMessage
+from .faults import malformed
 from .primitives import DECODE_FAULTS, skip_tags
 from .schema import info
 
@@ -66,7 +66,7 @@ def peek(buf: Buffer, pos: int = 0) -> tuple[int, int, int]:
     try:
         key, version, correlation_id = _KEY_VERSION_CORRELATION.unpack_from(buf, pos)
     except error as fault:
-        raise MalformedMessage("request header", None, str(fault)) from fault
+        raise malformed("request header", None, fault) from fault
     return key, version, correlation_id
 
 
@@ -89,9 +89,9 @@ def decode_request_header(
         if version >= request_class.__wire__.flexible:
             pos = skip_tags(buf, pos) if buf[pos] else pos + 1
         if pos > len(buf):
-            raise ValueError("it ends too early")
+            raise IndexError(pos)
     except DECODE_FAULTS as fault:
-        raise MalformedMessage("request header", None, str(fault)) from fault
+        raise malformed("request header", None, fault) from fault
     header.api_key = key
     header.api_version = version
     header.correlation_id = correlation_id
@@ -121,9 +121,9 @@ def decode_response_header(
         if version >= info(response_class).response_header_flexible:
             pos = skip_tags(buf, pos)
         if pos > len(buf):
-            raise ValueError("it ends too early")
+            raise IndexError(pos)
     except DECODE_FAULTS as fault:
-        raise MalformedMessage("response header", None, str(fault)) from fault
+        raise malformed("response header", None, fault) from fault
     return correlation_id, pos
 
 

@@ -20,6 +20,8 @@ DECODE_FAULTS: Final = (ValueError, IndexError, struct.error)
 ENCODE_FAULTS: Final = (ValueError, TypeError, AttributeError, IndexError, struct.error)
 
 MAX_STRING_BYTES: Final = 0x7FFF
+MAX_REQUEST_ITEMS: Final = 1_000_000
+MAX_HEADER_TAGS: Final = 1_000
 
 # A UUID object costs ten times as much as this look-up, and a broker sees few topic ids.
 uuid_of = lru_cache(maxsize=4096)(lambda raw: UUID(bytes=raw))
@@ -93,8 +95,6 @@ def keep_tag(msg: Any, tag: int, content: bytes | bytearray) -> None:
 
 def keep_tags(msg: Any, count: int, buf: bytes | bytearray, pos: int) -> int:
     """Keep all tagged fields of a struct that declares none; the position after them."""
-    if count > 127:
-        count, pos = uvarint_tail(buf, pos, count)
     for _ in range(count):
         tag, pos, end = read_tag(buf, pos)
         keep_tag(msg, tag, buf[pos:end])
@@ -105,6 +105,8 @@ def keep_tags(msg: Any, count: int, buf: bytes | bytearray, pos: int) -> int:
 def skip_tags(buf: bytes | bytearray, pos: int) -> int:
     """The position after a tag buffer whose content does not matter."""
     count, pos = read_uvarint(buf, pos)
+    if count > MAX_HEADER_TAGS:
+        raise ValueError(f"{count} tagged fields; {MAX_HEADER_TAGS} are allowed here")
     for _ in range(count):
         _, _, pos = read_tag(buf, pos)
     return pos
@@ -130,6 +132,10 @@ def refuse_length(field: str, length: int) -> NoReturn:
 
 def refuse_count(field: str, count: int, left: int) -> NoReturn:
     raise ValueError(f"{field} announces {count} items, but only {left} bytes are left")
+
+
+def refuse_items() -> NoReturn:
+    raise ValueError(f"it holds more than {MAX_REQUEST_ITEMS} items; split the request")
 
 
 def refuse_tag_size(field: str, read: int, announced: int) -> NoReturn:

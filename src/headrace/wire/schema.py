@@ -18,7 +18,8 @@ stand in the order of the wire. A field without `v` exists in every version; one
 have a default, which a reader finds where the version did not carry the field.
 
 `X | None` is a field that may be null on the wire, from the version named by `nullable` on. The
-exception is a tagged struct: it is never null, it is left out, and None stands for that.
+exception is a tagged struct, all of whose fields have defaults: it is never null, it is left out,
+and None stands for that.
 
 This module knows nothing of bytes. Annotations are resolved on first use, so that importing a
 message costs no more than creating its dataclasses.

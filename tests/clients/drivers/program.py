@@ -38,7 +38,7 @@ class ForeignClient:
         stderr_path: Path,
         env: Mapping[str, str] | None = None,
     ) -> None:
-        self._bootstrap = bootstrap
+        self.bootstrap = bootstrap
         self._stderr_path = stderr_path
         with stderr_path.open("wb") as stderr:
             self._process = spawn(command, stdin=subprocess.PIPE, stderr=stderr, env=env)
@@ -57,7 +57,7 @@ class ForeignClient:
 
     def call(self, op: str, **arguments: Any) -> Any:
         """Have one operation carried out; raises Refused when the broker refused it."""
-        command = {"op": op, "bootstrap": self._bootstrap, **arguments}
+        command = {"op": op, "bootstrap": self.bootstrap, **arguments}
         self._pipe(self._process.stdin).write(json.dumps(command).encode() + b"\n")
         self._pipe(self._process.stdin).flush()
         answer = json.loads(self._read_line())

@@ -199,10 +199,7 @@ def _find(broker: Broker, wanted: WantedPartition) -> Partition:
         if known is None:
             raise ClientFault(Error.UNKNOWN_TOPIC_ID)
         topic = known
-    partition = broker.storage.partitions.get((topic, wanted.index))
-    if partition is None:
-        raise ClientFault(Error.UNKNOWN_TOPIC_OR_PARTITION)
-    return partition
+    return broker.storage.find(topic, wanted.index)
 
 
 def _refused(index: int, error: Error) -> PartitionData:

@@ -88,9 +88,7 @@ def _append(
     try:
         if acks not in _ACKS:
             raise ClientFault(Error.INVALID_REQUIRED_ACKS, f"acks={acks}; allowed are 0, 1, -1")
-        partition = broker.storage.partitions.get((topic, index))
-        if partition is None:
-            raise ClientFault(Error.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} does not exist")
+        partition = broker.storage.find(topic, index)
         records = data.records
         if records is None:
             raise ClientFault(Error.INVALID_RECORD, f"no records for {topic}-{index}")

@@ -39,7 +39,6 @@ ServersOption = Annotated[
         "--bootstrap-server",
         "-b",
         metavar="HOST:PORT,…",
-        envvar="HEADRACE_BOOTSTRAP_SERVERS",
         help="Examine the cluster behind these addresses.",
     ),
 ]
@@ -81,12 +80,14 @@ def _examine(
     if servers is None and data is None and config is None:
         yield from examine_machine()
         yield from examine_folder(Path(default_data(os.environ)))
-        address = parse_address(DEFAULT_SERVERS)
-        if find_fault(address, tls=False) is not None:
-            # Nobody promised that a broker runs; what matters then is that one could.
-            yield examine_port(address)
-            return
-        servers = DEFAULT_SERVERS
+        servers = os.environ.get("HEADRACE_BOOTSTRAP_SERVERS")
+        if servers is None:
+            address = parse_address(DEFAULT_SERVERS)
+            if find_fault(address, tls=False) is not None:
+                # Nobody promised that a broker runs; what matters then is that one could.
+                yield examine_port(address)
+                return
+            servers = DEFAULT_SERVERS
     if config is not None:
         yield from examine_config(config)
     if data is not None:
@@ -101,7 +102,9 @@ def _line(finding: Finding) -> str:
     label = finding.level.value.ljust(4)
     if sys.stdout.isatty():
         label = typer.style(label, fg=_COLOURS[finding.level], bold=True)
-    line = f"{label}  {finding.subject}: {finding.text}"
+    # Words that other commands use too name the address themselves.
+    named = finding.text.startswith(finding.subject)
+    line = f"{label}  {finding.text if named else f'{finding.subject}: {finding.text}'}"
     return f"{line}; {finding.remedy}" if finding.remedy else line
 
 

@@ -1,4 +1,7 @@
-"""`headrace dump-log`: what the files of a data folder hold, and whether it can be right."""
+"""`headrace dump-log`: what the files of a data folder hold, and whether it can be right.
+
+Files are mapped and only read, so a running broker is not disturbed.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,12 @@ from typing import Annotated, Final
 import typer
 
 from headrace.cli import yaml
+from headrace.cli.dump_log.files import dump_file, is_known
+from headrace.cli.dump_log.mapped import Entry, Wanted
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.options import OutputOption
 from headrace.cli.output import Output, cell
 from headrace.cli.record_text import Encoding, Faces, compact_json
-from headrace.cli.segment_dump import Entry, Wanted, dump_file, is_known
 
 _BARE: Final = re.compile(r"[\w.:-]+")
 _EPILOG: Final = """\b

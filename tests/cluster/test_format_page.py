@@ -1,0 +1,53 @@
+"""docs/formats/coordination-tree.md is checked against the code that it describes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from tests.cluster.clusters import broker, created
+
+from headrace.cluster import layout, store
+from headrace.cluster.image import PartitionChanged, PartitionImage
+from headrace.cluster.producer_ids import claim_block
+from headrace.cluster.topics import NewTopic
+from headrace.coordination.memory import MemoryStore
+from headrace.coordination.sqlite import APPLICATION_ID, SCHEMA_VERSION, SqliteTree
+
+PAGE = Path(__file__).parents[2].joinpath("docs/formats/coordination-tree.md").read_text()
+
+
+def test_the_example_is_what_we_write() -> None:
+    """A topic, a change of leader and a claimed block give the nodes on the page."""
+    tree = MemoryStore().session()
+    store.initialize(tree, lambda: "c")
+    for broker_id in (1, 2):
+        store.register(tree, broker(broker_id), now_ms=5)
+    image = store.load_image(tree)
+    request = NewTopic("orders", assignments=[(0, [1, 2])], configs={"retention.ms": "86400000"})
+    tree.multi(store.ops_for([created(image, request)], controller_epoch=1))
+    moved = PartitionImage((1, 2), (2,), leader=2, leader_epoch=1, partition_epoch=1)
+    tree.multi(store.ops_for([PartitionChanged("orders", 0, moved)], controller_epoch=1))
+    claim_block(tree, 1)
+    (block,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    example = json.loads(block)
+    assert {path: json.loads(tree.get(path).data) for path in example} == example
+
+
+def test_every_path_is_on_the_page() -> None:
+    """The nodes that every cluster has are named, and so are those that come later."""
+    for path in (*layout.SKELETON, layout.CLUSTER_ID, layout.CONTROLLER, layout.PRODUCER_ID_BLOCK):
+        assert f"`{path}" in PAGE
+    assert layout.DEFAULT_ENTITY in PAGE
+
+
+def test_the_file_is_as_described(tmp_path: Path) -> None:
+    """Column names, application id and schema version."""
+    tree = SqliteTree(str(tmp_path / "tree.sqlite"))
+    columns = tree._file._db.execute("SELECT name, type FROM pragma_table_info('nodes')").fetchall()
+    tree.close()
+    described = re.findall(r"^\| `(\w+)` \| ([A-Z]+)", PAGE, re.MULTILINE)
+    assert columns == described
+    assert f"0x{APPLICATION_ID:X}" in PAGE
+    assert f"`user_version` {SCHEMA_VERSION}" in PAGE
