@@ -25,7 +25,7 @@ from benchmarks.table import OURS, THEIRS, Line, build_lines, format_table, miss
 
 _CASES = tuple(case for scenario in SCENARIOS for case in scenario.cases)
 _ROWS = tuple(row for scenario in SCENARIOS for row in scenario.rows)
-_QUICK_SCALE, _QUICK_REPETITIONS = 0.1, 2
+_QUICK_SCALE, _QUICK_REPETITIONS = 0.1, 1
 _FULL_SCALE, _FULL_REPETITIONS = 1.0, 3
 _GIB_AT_FULL_SCALE = 16
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -175,7 +175,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add(
         "--only", type=_cases, default=list(_CASES), metavar="CASE,…", help=f"of {','.join(_CASES)}"
     )
-    add("--quick", action="store_true", help="a tenth of the load, two repetitions")
+    add("--quick", action="store_true", help="a tenth of the load, once")
     add("--scale", type=_scale, metavar="X", help="multiplies the amount of load (1)")
     add("--reps", type=_repetitions, metavar="N", help="repetitions (3)")
     add("--list", action="store_true", help="list cases, metrics and targets; measure nothing")

@@ -64,21 +64,13 @@ class Broker:
         self.folder = folder
         self.data = folder / "data"
         self.address: wire.Address = (_HOST, free_port())
-        self._launcher = launcher
-        self._settings = settings
-        self._spare_port = free_port()
-        self._process: subprocess.Popen[bytes] | None = None
         self.data.mkdir(parents=True)
-        self.prepare()
+        self._command = launcher.prepare(self.data, self.address[1], free_port(), settings)
+        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def bootstrap(self) -> str:
         return f"{_HOST}:{self.address[1]}"
-
-    def prepare(self) -> None:
-        self._command = self._launcher.prepare(
-            self.data, self.address[1], self._spare_port, self._settings
-        )
 
     def launch(self) -> float:
         """Start the process; returns the moment, for `seconds_until_*`."""

@@ -5,11 +5,10 @@ cheapest client possible, so that the broker is the limit; and a mistake in our 
 be able to hide in the tool that judges it. Versions are the oldest without flexible fields that
 Apache Kafka 4 still serves.
 
-    API           VERSION   USED FOR
-    Produce       7         one record, the same frame sent again and again
-    Fetch         4         is the last record readable?
-    ListOffsets   1         where does the log end?
-    Metadata      4         is the broker up, are all leaders known?
+    API        VERSION   USED FOR
+    Produce    7         one record, the same frame sent again and again
+    Fetch      4         is the last record readable?
+    Metadata   4         is the broker up, are all leaders known?
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ from benchmarks.errors import BenchmarkError
 Address = tuple[str, int]
 Question = Callable[[], bool]
 
-_PRODUCE, _FETCH, _LIST_OFFSETS, _METADATA = 0, 1, 2, 3
-_LATEST = -1
+_PRODUCE, _FETCH, _METADATA = 0, 1, 3
 _POLL_SECONDS = 0.005
 
 
@@ -104,16 +102,6 @@ def _partition_is_led(reader: _Reader) -> bool:
     return error == 0 and leader >= 0
 
 
-def log_end_offset(address: Address, topic: str, partition: int) -> int:
-    body = struct.pack(">ii", -1, 1) + _string(topic) + struct.pack(">iiq", 1, partition, _LATEST)
-    reader = _call(address, _LIST_OFFSETS, 1, body)
-    reader.take("i"), reader.string(), reader.take("i"), reader.take("i")
-    error, _timestamp, offset = reader.take("h"), reader.take("q"), reader.take("q")
-    if error:
-        raise BenchmarkError(f"ListOffsets of {topic}-{partition} answered error {error}")
-    return offset
-
-
 def can_fetch(address: Address, topic: str, partition: int, offset: int) -> bool:
     """Does a fetch at this offset bring a batch that holds it?"""
     body = struct.pack(">iiiib", -1, 100, 1, 1 << 20, 0) + struct.pack(">i", 1) + _string(topic)
@@ -126,11 +114,9 @@ def can_fetch(address: Address, topic: str, partition: int, offset: int) -> bool
     records = reader.raw(reader.take("i"))
     if error or len(records) < 61:
         return False
-    (base_offset,), (last_delta,) = (
-        struct.unpack_from(">q", records),
-        struct.unpack_from(">i", records, 23),
-    )
-    return bool(base_offset <= offset <= base_offset + last_delta)
+    (base_offset,) = struct.unpack_from(">q", records)
+    (last_offset_delta,) = struct.unpack_from(">i", records, 23)
+    return bool(base_offset <= offset <= base_offset + last_offset_delta)
 
 
 def wait_until(

@@ -31,7 +31,8 @@ def protocol_support() -> str:
         handler = module.HANDLER
         served = _range(handler.versions)
         told = _range(handler.advertised or handler.versions)
-        rows.append(f"| {handler.key} | [{handler.name}](#{handler.name.lower()}) | {served} | {told} |")
+        link = f"[{handler.name}](#{handler.name.lower()})"
+        rows.append(f"| {handler.key} | {link} | {served} | {told} |")
         sections.append(f"## {handler.name}\n\n{_body(module)}\n")
     return _HEAD + "\n".join(rows) + "\n\n" + "\n".join(sections)
 
@@ -45,8 +46,8 @@ def _body(module: ModuleType) -> str:
     """A handler's docstring without its first line, as Markdown."""
     text = (module.__doc__ or "").partition("\n\n")[2].strip()
     for heading in ("Behaviour:", "Version notes:", "Not done:"):
-        text = text.replace(heading + "\n- ", f"**{heading}**\n\n- ").replace(heading, f"**{heading}**")
-    return text.replace("****", "**")
+        text = text.replace(f"{heading}\n- ", f"{heading}\n\n- ").replace(heading, f"**{heading}**")
+    return text
 
 
 PAGES = {

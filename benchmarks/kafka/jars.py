@@ -1,11 +1,12 @@
 """Fetches a whole Apache Kafka with Maven, once, into the project's cache.
 
 The jars lie flat in `${HEADRACE_CACHE:-.cache}/kafka-<version>`, a folder that the compatibility
-tests use as well: whoever comes first downloads for both.
+tests use as well, under the same lock: whoever comes first downloads for both.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -29,9 +30,13 @@ def cache_folder() -> Path:
 
 def class_path(version: str) -> str:
     """The jars of this Kafka version as a Java class path; downloads them when they are missing."""
-    folder = cache_folder() / f"kafka-{version}"
-    if not any(folder.glob("kafka-tools-*.jar")):
-        _download(version, folder)
+    cache = cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    folder = cache / f"kafka-{version}"
+    with (cache / f"kafka-{version}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            _download(version, folder)
     return f"{folder}/*"
 
 
@@ -54,8 +59,7 @@ def _download(version: str, folder: Path) -> None:
             f"mvn is not on PATH: install Maven, or put Kafka's jars into {folder}"
         )
     print(f"fetching Apache Kafka {version} with Maven into {folder}", flush=True)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    # A folder is complete or absent: two first runs at the same time cannot see half of a Kafka.
+    # The folder is complete or absent: an interrupted download is never taken for a Kafka.
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="kafka-download-") as scratch:
         jars = Path(scratch, "jars")
         command = ["mvn", "-q", "-B", "-f", str(_HERE / "pom.xml"), f"-Dkafka.version={version}"]
@@ -70,8 +74,4 @@ def _download(version: str, folder: Path) -> None:
         if done.returncode:
             told = (done.stdout + done.stderr)[-2000:]
             raise BenchmarkError(f"Maven could not fetch Apache Kafka {version}:\n{told}")
-        try:
-            jars.rename(folder)
-        except OSError:
-            if not any(folder.glob("kafka-tools-*.jar")):
-                shutil.copytree(jars, folder, dirs_exist_ok=True)
+        jars.rename(folder)

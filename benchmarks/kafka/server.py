@@ -36,10 +36,9 @@ class KafkaLauncher:
         self, data: Path, port: int, spare_port: int, settings: Mapping[str, str]
     ) -> list[str]:
         properties = data / "server.properties"
-        if not properties.exists():
-            lines = {**_properties(data, port, spare_port), **settings}
-            properties.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
-            self._format(properties)
+        lines = {**_properties(data, port, spare_port), **settings}
+        properties.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
+        self._format(properties)
         java = ["java", *_HEAP, "-server", *_COLLECTOR, "-Djava.awt.headless=true"]
         logging = f"-Dlog4j2.configurationFile={_HERE / 'log4j2-server.xml'}"
         return [*java, logging, "-cp", self.class_path, "kafka.Kafka", str(properties)]

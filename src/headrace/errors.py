@@ -206,6 +206,14 @@ class ClientFault(HeadraceError):
         self.message = message
 
 
+class InvalidRecords(ClientFault):
+    """Some records of a batch are at fault; `indexes` says which (KIP-467)."""
+
+    def __init__(self, message: str, indexes: list[int]) -> None:
+        super().__init__(Error.INVALID_RECORD, message)
+        self.indexes = indexes
+
+
 class CorruptData(HeadraceError):
     """Bytes on a disk or in a batch are not what their format promises."""
 

@@ -9,7 +9,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.clients.raw import Connection, ConnectionClosed
 
 from headrace.testing import Broker
 from headrace.wire.messages.api_versions import ApiVersionsRequest
@@ -17,6 +16,7 @@ from headrace.wire.messages.create_topics import CreatableTopic, CreateTopicsReq
 from headrace.wire.messages.describe_cluster import DescribeClusterRequest
 from headrace.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from headrace.wire.messages.metadata import MetadataRequest
+from tests.clients.raw import Connection, ConnectionClosed
 
 
 def is_refused(broker: Broker) -> bool:
@@ -153,7 +153,7 @@ def test_signals_stop_the_broker_cleanly(number: signal.Signals) -> None:
 def test_a_client_that_does_not_read_holds_up_nobody_else() -> None:
     """Answers to a reader that sleeps wait for it; the broker stops reading its requests."""
     with Broker() as broker, Connection(broker.bootstrap_servers) as polite:
-        for index in range(200):
+        for index in range(50):
             create(polite, f"topic-with-a-long-name-to-fill-answers-{index:03}")
         request = struct.pack(">ihhih", 14, 3, 1, 7, -1) + struct.pack(">i", -1)
         with socket.create_connection(("127.0.0.1", broker.port), 10) as sleeper:

@@ -6,6 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+
+from headrace.cli.reach import find_fault
+from headrace.cli.target import Address
+from headrace.testing import Broker
+from headrace.wire.header import encode_response
+from headrace.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from tests.cli.conftest import Headrace
 from tests.client.listeners import (
     Serve,
@@ -18,12 +24,6 @@ from tests.client.listeners import (
     unused_port,
     zookeeper,
 )
-
-from headrace.cli.reach import find_fault
-from headrace.cli.target import Address
-from headrace.testing import Broker
-from headrace.wire.header import encode_response
-from headrace.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 
 
 def test_describe_shows_brokers_and_their_addresses(

@@ -11,8 +11,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Headrace
-from tests.client.listeners import http_server, listening, unused_port, zookeeper
 
 from headrace.cli.doctor.findings import Finding, Level
 from headrace.cli.doctor.machine import examine_clock, examine_handles
@@ -20,6 +18,8 @@ from headrace.cli.doctor.ports import examine_port, owner_of
 from headrace.cli.doctor.storage import examine_folder, examine_space, is_locked
 from headrace.cli.target import Address
 from headrace.testing import Broker
+from tests.cli.conftest import Headrace
+from tests.client.listeners import http_server, listening, unused_port, zookeeper
 
 
 def texts(findings: list[Finding], level: Level) -> list[str]:

@@ -12,7 +12,6 @@ import pytest
 from confluent_kafka import Producer
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cli.conftest import Headrace
 
 from headrace.cli.dump_log.files import dump_file
 from headrace.cli.dump_log.mapped import Wanted
@@ -20,6 +19,7 @@ from headrace.log import txn_index
 from headrace.log.txn_index import AbortedTransaction
 from headrace.records.control import EndTxnMarker, build_end_txn_marker
 from headrace.testing import Broker
+from tests.cli.conftest import Headrace
 
 LOG = "00000000000000000000.log"
 INDEX = "00000000000000000000.index"
@@ -163,6 +163,9 @@ def test_a_wrong_index_entry_is_found(headrace: Headrace, data: Path) -> None:
     assert "no batch begins at this position" in faults(
         entries(headrace, str(folder / INDEX), "--verify")[1]
     )
+    second = sorted(folder.glob("*.index"))[1]
+    damage(second, 3, b"\x7f")
+    assert faults(entries(headrace, str(second), "--verify")[1])[0].startswith("the batch there")
     damage(folder / TIME_INDEX, 7, b"\x01")
     assert (
         "the newest record of its batch"

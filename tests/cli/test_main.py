@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 import typer
-from tests.cli.conftest import Headrace
-from tests.client.listeners import unused_port
 
 from headrace import __version__
 from headrace.cli import main
 from headrace.cli.app import app
 from headrace.cli.failures import Failure
+from tests.cli.conftest import Headrace
+from tests.client.listeners import unused_port
 
 
 def commands() -> Iterator[list[str]]:
@@ -64,7 +64,10 @@ def test_a_noun_alone_shows_its_help(headrace: Headrace, words: list[str]) -> No
         (["topic", "create", "a", "--partitions", "0"], "--partitions"),
         (["topic", "list", "-b", "a:b"], '"a:b" is no address'),
         (["topic", "alter", "a"], "nothing to alter"),
-        (["consume", "-t", "a", "--from", "yesterday"], '"yesterday" is no position'),
+        (["consume"], "no topic is named"),
+        (["consume", "a", "-t", "b"], "two topics are named"),
+        (["produce"], "no topic is named"),
+        (["consume", "a", "--from", "yesterday"], '"yesterday" is no position'),
         (["consume", "-t", "a", "--format", "%z"], '"%z" is not known'),
         (["consume", "-t", "a", "--follow", "--to", "5"], "exclude each other"),
         (["produce", "-t", "a", "--acks", "1", "--idempotent"], "needs --acks all"),

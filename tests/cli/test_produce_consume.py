@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Headrace
 
 from headrace.testing import Broker
+from tests.cli.conftest import Headrace
 
 
 def test_lines_come_back_in_order(live: Headrace, topic: str) -> None:
@@ -93,6 +93,7 @@ def test_a_format_string_prints_what_it_names(live: Headrace, topic: str) -> Non
         (["--from", "@1003", "--to", "@1005"], "3 4"),
         (["--from", "1970-01-01T00:00:01.008Z"], "8 9"),
         (["--from", "@5000"], ""),
+        (["--from", "8", "--to", "@5000"], "8 9"),
     ],
 )
 def test_the_range_is_what_was_asked_for(
@@ -123,6 +124,18 @@ def test_partitions_are_chosen_when_writing_and_reading(
     missing = live("consume", "-t", name, "-p", "3")
     assert missing.code == 1
     assert "has no partition 3; it has 0 to 2" in missing.err
+
+
+def test_keys_go_where_the_java_client_sends_them(
+    live: Headrace, new_topic: Callable[[int], str]
+) -> None:
+    """murmur2 of the key's bytes: the partitions that a Java producer printed for these names."""
+    name = new_topic(3)
+    expected = {"ABC": 0, "GOOG": 0, "IBM": 2, "INEL": 0, "UBER": 2, "SUN": 2}
+    lines = "".join(f"{key}:x\n" for key in expected).encode()
+    assert live("produce", name, "-K", ":", stdin=lines).code == 0
+    shown = live("consume", name, "--format", "%k %p\\n").out.splitlines()
+    assert {line.split()[0]: int(line.split()[1]) for line in shown} == expected
 
 
 def test_a_failed_record_is_counted_and_fails_the_command(live: Headrace, topic: str) -> None:
@@ -178,6 +191,15 @@ def test_files_are_read_and_topics_created_on_request(live: Headrace, tmp_path: 
     assert live("produce", "-t", name, str(file)).code == 1
     assert live("produce", "-t", name, "--create-topic", str(file), str(file)).code == 0
     assert live("consume", "-t", name).out == "one\ntwo\none\ntwo\n"
+
+
+def test_the_topic_may_be_the_first_word(live: Headrace, topic: str, tmp_path: Path) -> None:
+    """What follows it are files."""
+    file = tmp_path / "lines.txt"
+    file.write_text("three\n")
+    assert live("produce", topic, stdin=b"one\ntwo\n").code == 0
+    assert live("produce", topic, str(file)).code == 0
+    assert live("consume", topic, "--from", "1").out == "two\nthree\n"
 
 
 def test_yaml_and_tables_show_records(live: Headrace, topic: str) -> None:

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 import typer
-from tests.cli.conftest import Headrace
 
 from headrace.cli import up
 from headrace.cli.app import app
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.up import Request, broker_settings, default_data, parse
+from tests.cli.conftest import Headrace
 
 
 @pytest.mark.parametrize(

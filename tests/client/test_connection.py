@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 
 import pytest
-from tests.client.listeners import answering, closing, listening, silent, unused_port
 
 from headrace.client.connection import (
     Connection,
@@ -24,6 +23,7 @@ from headrace.wire.messages.api_versions import (
     ApiVersionsResponse,
 )
 from headrace.wire.messages.metadata import MetadataRequest
+from tests.client.listeners import answering, closing, listening, silent, unused_port
 
 
 def connect(port: int, **options: object) -> Connection:

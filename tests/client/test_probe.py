@@ -5,6 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from headrace.client.connection import Unreachable
+from headrace.client.probe import Speaks, identify
+from headrace.testing import Broker
+from headrace.wire.header import encode_response
+from headrace.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from tests.client.listeners import (
     answering,
     closing,
@@ -17,12 +23,6 @@ from tests.client.listeners import (
     unused_port,
     zookeeper,
 )
-
-from headrace.client.connection import Unreachable
-from headrace.client.probe import Speaks, identify
-from headrace.testing import Broker
-from headrace.wire.header import encode_response
-from headrace.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 
 API_VERSIONS = b"".join(
     encode_response(

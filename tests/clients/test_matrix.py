@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.clients.contract import need_codec
 from tests.clients.drivers.driver import Writer
 from tests.clients.drivers.librdkafka import Librdkafka
 from tests.clients.drivers.program import ForeignClient
@@ -29,7 +28,8 @@ def test_others_read_what_one_client_wrote(
     records = sample_records(without=client.refuses)
     topic = new_topic(partitions=len(CODECS))
     for partition, codec in enumerate(CODECS):
-        need_codec(client, codec)
+        if codec not in client.codecs:
+            continue  # the client's own module says so by skipping a test
         client.produce(topic, partition, records, codec=codec)
         expected = stored_from(0, records)
         assert librdkafka.read(topic, partition, 0, len(records)) == expected, codec

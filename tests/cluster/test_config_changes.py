@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from tests.cluster.clusters import cluster, with_topics
 
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.config_changes import (
@@ -20,6 +19,7 @@ from headrace.cluster.configs import topic_value
 from headrace.cluster.image import BrokerConfigChanged, ClusterImage, TopicConfigChanged
 from headrace.cluster.topics import NewTopic
 from headrace.errors import ClientFault, Error
+from tests.cluster.clusters import cluster, with_topics
 
 SET, DELETE, APPEND, SUBTRACT = AlterOp.SET, AlterOp.DELETE, AlterOp.APPEND, AlterOp.SUBTRACT
 

@@ -96,7 +96,7 @@ def test_a_password_is_not_shown_in_a_complaint() -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.spec("admin:Z-24", "admin:LS-26", "book1:B-26")
+@pytest.mark.spec("admin:Z-24")
 def test_the_timestamp_type_has_two_spellings() -> None:
     """`0` and `1` are taken for CreateTime and LogAppendTime, and stored as Kafka spells them."""
     for declared in (

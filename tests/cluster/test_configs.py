@@ -47,7 +47,7 @@ def test_a_dynamic_value_of_one_broker_wins_over_that_of_all() -> None:
     assert static.get_int("num.io.threads") == 4
 
 
-@pytest.mark.spec("admin:RQ-23", "admin:LS-27", "slides:A51")
+@pytest.mark.spec("admin:RQ-23")
 @pytest.mark.parametrize(
     ("topic_key", "broker_key", "value"),
     [
@@ -75,7 +75,6 @@ def test_topic_keys_have_broker_keys_with_other_names(
     )
 
 
-@pytest.mark.spec("book1:B-15")
 @pytest.mark.parametrize(
     ("static", "expected"),
     [

@@ -6,14 +6,13 @@ import json
 import re
 from pathlib import Path
 
-from tests.cluster.clusters import broker, created
-
 from headrace.cluster import layout, store
 from headrace.cluster.image import PartitionChanged, PartitionImage
 from headrace.cluster.producer_ids import claim_block
 from headrace.cluster.topics import NewTopic
 from headrace.coordination.memory import MemoryStore
 from headrace.coordination.sqlite import APPLICATION_ID, SCHEMA_VERSION, SqliteTree
+from tests.cluster.clusters import broker, created
 
 PAGE = Path(__file__).parents[2].joinpath("docs/formats/coordination-tree.md").read_text()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.cluster.clusters import broker, cluster, created, ids, with_topics
 
 from headrace.cluster.image import (
     BrokerConfigChanged,
@@ -16,6 +15,7 @@ from headrace.cluster.image import (
 )
 from headrace.cluster.topics import NewTopic, create_partitions, delete_topic
 from headrace.errors import InvariantViolated
+from tests.cluster.clusters import broker, cluster, created, ids, with_topics
 
 
 def test_topics_are_found_by_name_and_by_id() -> None:

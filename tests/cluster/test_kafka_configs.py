@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.kafka.apache_kafka import java_command
-from tests.kafka.toolchain import run
 
 from headrace.cluster.config_changes import check_topic_configs
 from headrace.cluster.config_keys import BROKER_KEYS, TOPIC_KEYS
 from headrace.cluster.config_types import ConfigKey
 from headrace.errors import ClientFault
+from tests.kafka.apache_kafka import java_command
+from tests.kafka.toolchain import run
 
 SOURCE = Path(__file__).with_name("KafkaConfigs.java")
 

@@ -96,13 +96,45 @@ def test_more_replicas_than_brokers_are_refused() -> None:
         assign_replicas({0: None}, 1, 0, start_index=0, shift=0)
 
 
-def test_added_partitions_continue_the_round() -> None:
-    """Partitions added later are placed as if they had been there from the beginning."""
-    brokers = dict.fromkeys(range(4))
-    whole = assign_replicas(brokers, 10, 2, start_index=1, shift=0)
-    first = assign_replicas(brokers, 3, 2, start_index=1, shift=0)
-    rest = assign_replicas(brokers, 7, 2, start_index=1, shift=0, first_partition=3)
-    assert first + rest == whole
+def test_ten_partitions_on_five_brokers() -> None:
+    """The second round stands one further apart: Kafka's own example of its algorithm."""
+    assert assign_replicas(dict.fromkeys(range(5)), 10, 3, start_index=0, shift=0) == [
+        [0, 1, 2],
+        [1, 2, 3],
+        [2, 3, 4],
+        [3, 4, 0],
+        [4, 0, 1],
+        [0, 2, 3],
+        [1, 3, 4],
+        [2, 4, 0],
+        [3, 0, 1],
+        [4, 1, 2],
+    ]
+
+
+def walk(
+    racks: dict[int, str | None], count: int, factor: int, start: int, shift: int, first: int
+) -> list[list[int]]:
+    """The same placement told as a walk: one broker at a time, a shift that is counted up."""
+    order = alternate_racks({broker: rack or "" for broker, rack in racks.items()})
+    rack_count = len(set(racks.values()))
+    result = []
+    for partition in range(first, first + count):
+        if partition > 0 and partition % len(order) == 0:
+            shift += 1
+        leader = (partition + start) % len(order)
+        chosen = [order[leader]]
+        step = shift * rack_count
+        while len(chosen) < factor:
+            candidate = order[(leader + 1 + step % (len(order) - 1)) % len(order)]
+            step += 1
+            used = {racks[broker] for broker in chosen}
+            if candidate not in chosen and (
+                racks[candidate] not in used or len(used) == rack_count
+            ):
+                chosen.append(candidate)
+        result.append(chosen)
+    return result
 
 
 brokers_with_racks = st.lists(
@@ -150,3 +182,21 @@ def test_replicas_cover_as_many_racks_as_possible(
     leaders = Counter(replicas[0] for replicas in assigned)
     counts = [leaders[broker] for broker in racks]
     assert max(counts) - min(counts) <= 1
+
+
+@given(
+    st.one_of(brokers_without_racks, brokers_with_racks),
+    st.integers(1, 30),
+    st.integers(0, 30),
+    st.data(),
+)
+def test_placement_is_a_walk_around_the_brokers(
+    racks: dict[int, str | None], partitions: int, first: int, data: st.DataObject
+) -> None:
+    """The shift grows with each full round, also when partitions are added to existing ones."""
+    factor = data.draw(st.integers(1, len(racks)))
+    start, shift = data.draw(st.integers(0, 50)), data.draw(st.integers(0, 50))
+    assigned = assign_replicas(
+        racks, partitions, factor, start_index=start, shift=shift, first_partition=first
+    )
+    assert assigned == walk(racks, partitions, factor, start, shift, first)

@@ -11,7 +11,6 @@ from headrace.cluster.topic_names import (
     MAX_NAME_LENGTH,
     check_name,
     collision_key,
-    is_internal,
     name_problem,
 )
 from headrace.errors import ClientFault, Error
@@ -63,7 +62,5 @@ def test_names_that_share_metrics_share_a_key() -> None:
 @pytest.mark.spec("admin:Z-11")
 def test_internal_topics_have_their_kafka_names() -> None:
     """The offsets topic is __consumer_offsets, with two underscores in front."""
-    assert is_internal("__consumer_offsets")
-    assert is_internal("__transaction_state")
-    assert not is_internal("_consumer_offsets")
+    assert {"__consumer_offsets", "__transaction_state", "__share_group_state"} == INTERNAL_TOPICS
     assert all(name_problem(name) is None for name in INTERNAL_TOPICS)

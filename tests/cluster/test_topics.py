@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 import pytest
-from tests.cluster.clusters import Fixed, cluster, created, with_topics
 
 from headrace.cluster.image import ClusterImage, PartitionImage, TopicConfigChanged
 from headrace.cluster.topics import (
@@ -18,6 +17,7 @@ from headrace.cluster.topics import (
 )
 from headrace.errors import ClientFault, Error
 from headrace.types import ZERO_UUID
+from tests.cluster.clusters import Fixed, cluster, created, with_topics
 
 
 def refused(error: Error, image: ClusterImage, request: NewTopic) -> str:
@@ -223,13 +223,14 @@ def test_deletion_can_be_disabled() -> None:
 @pytest.mark.spec("admin:RC-41")
 def test_partitions_are_added_and_old_ones_stay() -> None:
     """The count grows, existing partitions keep replicas and leaders, new ones go on the round."""
-    image = with_topics(cluster(), NewTopic("t", 2, 2))
+    image = cluster()
+    image.apply([created(image, NewTopic("t", 2, 2), chance=1)])
     before = list(image.topics["t"].partitions)
     change = create_partitions(image, "t", 5)
     assert change.existing == 2
     assert change.topic.id == image.topics["t"].id
     assert change.topic.partitions[:2] == before
-    assert [partition.leader for partition in change.topic.partitions] == [0, 1, 2, 0, 1]
+    assert [partition.leader for partition in change.topic.partitions] == [1, 2, 0, 1, 2]
     assert len(image.topics["t"].partitions) == 2
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.conformance import kio_oracle as kio
-from tests.conformance.message_strategies import messages
 
 from headrace.wire import decode, encode_bytes
 from headrace.wire.header import decode_request_header, encode_request, encode_response
 from headrace.wire.registry import Api, all_apis
 from headrace.wire.schema import info
+from tests.conformance import kio_oracle as kio
+from tests.conformance.message_strategies import messages
 
 # Kafka 4.3 marks this version unstable and does not offer it to clients.
 UNSTABLE = {("InitProducerId", 6)}

@@ -28,7 +28,7 @@ def test_sessions_see_each_others_writes() -> None:
     assert heard == [NodeEvent(Change.CREATED, "/a")]
 
 
-@pytest.mark.spec("book2:J-02", "book2:J-06", "admin:RC-27")
+@pytest.mark.spec("book2:J-02", "admin:RC-27")
 def test_expiry_removes_ephemeral_nodes_and_tells_the_others() -> None:
     """A dead broker's registration disappears with its session, and watchers hear of it."""
     store = MemoryStore()
@@ -53,7 +53,6 @@ def test_expiry_removes_ephemeral_nodes_and_tells_the_others() -> None:
     assert len(heard_by_one) == 3
 
 
-@pytest.mark.spec("admin:RC-24", "book1:Z-04")
 def test_the_first_to_create_wins_and_the_next_takes_over() -> None:
     """Election by an ephemeral node: the loser is refused, and may try again after the death."""
     store = MemoryStore()

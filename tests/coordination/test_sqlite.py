@@ -47,6 +47,9 @@ def test_ephemeral_nodes_of_a_dead_process_are_gone(path: str) -> None:
     subprocess.run([sys.executable, "-c", script, path], check=False, timeout=60)
     tree = SqliteTree(path)
     assert tree.children("/") == ["kept"]
+    db = sqlite3.connect(path)
+    assert db.execute("SELECT count(*) FROM nodes WHERE ephemeral").fetchone() == (0,)
+    db.close()
     tree.create("/controller", b"2", ephemeral=True)
     tree.close()
 

@@ -32,7 +32,6 @@ from headrace.coordination.tree import (
     Set,
     TreeError,
     check_path,
-    ensure_path,
     is_below,
     parent_of,
 )
@@ -116,7 +115,7 @@ def test_a_parent_must_exist_and_be_persistent(tree: LocalTree) -> None:
 
 def test_a_node_with_children_is_not_deleted(tree: LocalTree) -> None:
     """NotEmpty: deleting is done leaf by leaf."""
-    ensure_path(tree, "/a/b")
+    tree.multi([Create("/a"), Create("/a/b")])
     with pytest.raises(NotEmpty, match="1 children"):
         tree.delete("/a")
     tree.delete("/a/b")
@@ -244,23 +243,25 @@ def test_a_callback_may_read_the_tree_it_hears_of(tree: LocalTree) -> None:
 
 def test_a_callback_that_writes_does_not_disturb_the_order(tree: LocalTree) -> None:
     """A write from a callback queues its events behind those already committed."""
-    heard: list[str] = []
+    first: list[Event] = []
+    second: list[Event] = []
 
     def react(event: Event) -> None:
-        assert isinstance(event, NodeEvent)
-        heard.append(f"{event.change.value} {event.path}")
+        first.append(event)
         if event == NodeEvent(Change.CREATED, "/a/1"):
             tree.set("/a/1", b"by callback")
 
     tree.create("/a", b"")
     tree.watch("/a", react)
+    tree.watch("/a", second.append)
     tree.multi([Create("/a/1"), Create("/a/2")])
-    assert heard == [
-        "created /a/1",
-        "children changed /a",
-        "created /a/2",
-        "children changed /a",
-        "changed /a/1",
+    assert first == second
+    assert [(event.change, event.path) for event in first if isinstance(event, NodeEvent)] == [
+        (Change.CREATED, "/a/1"),
+        (Change.CHILDREN_CHANGED, "/a"),
+        (Change.CREATED, "/a/2"),
+        (Change.CHILDREN_CHANGED, "/a"),
+        (Change.CHANGED, "/a/1"),
     ]
 
 
@@ -327,13 +328,3 @@ def test_any_text_is_a_path_or_a_clear_refusal(text: str) -> None:
         return
     assert is_below(text, parent_of(text))
     assert "//" not in text
-
-
-def test_ensure_path_makes_what_is_missing(tree: LocalTree) -> None:
-    """Parents come first, and what exists is left alone."""
-    tree.create("/a", b"kept")
-    ensure_path(tree, "/a/b/c")
-    ensure_path(tree, "/a/b/c")
-    ensure_path(tree, "/")
-    assert list(tree.subtree("/a")) == ["/a", "/a/b", "/a/b/c"]
-    assert tree.get("/a").data == b"kept"

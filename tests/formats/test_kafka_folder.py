@@ -18,7 +18,6 @@ from tests.clients.drivers.program import ForeignClient
 from tests.clients.raw import Connection, batch_of
 from tests.clients.records import (
     CODECS,
-    KEEP_FOREVER,
     Record,
     incompressible,
     numbered_records,
@@ -29,7 +28,6 @@ from tests.formats.reading import Contents, contents_of, values_of
 from tests.formats.test_dump_log_segments import assert_indexes_are_sound, assert_no_complaint
 from tests.kafka.apache_kafka import ApacheKafka
 
-SEGMENT = {"segment.bytes": str(1 << 20)}
 PARTITIONS = [
     *((f"codec-{codec}", 0) for codec in CODECS),
     ("segments", 0),
@@ -82,7 +80,7 @@ def write_all(kafka: ApacheKafka, connection: Connection, java: ForeignClient) -
         create_topic(connection, topic)
         for idempotent in (False, True):
             librdkafka.produce(topic, 0, sample_records(), codec=codec, idempotent=idempotent)
-    create_topic(connection, "segments", config={**KEEP_FOREVER, **SEGMENT})
+    create_topic(connection, "segments", config={"segment.bytes": str(1 << 20)})
     big = [Record(b"", incompressible(200_000), 1_700_000_000_000 + step) for step in range(20)]
     java.produce("segments", 0, big, idempotent=True)
     create_topic(connection, "transactions")

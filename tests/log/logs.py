@@ -38,11 +38,18 @@ def reopened(disk: Disk, config: LogConfig | None = None, **options: Any) -> Par
     return PartitionLog.open(disk, FOLDER, ORDERS, config or LogConfig(), **options)
 
 
-def batch(count: int = 1, *, size: int = 10, timestamp: int = NOW_MS, **options: Any) -> memoryview:
+def batch(
+    count: int = 1,
+    *,
+    size: int = 10,
+    timestamp: int = NOW_MS,
+    key: bytes | None = None,
+    **options: Any,
+) -> memoryview:
     """A batch of `count` records with a value of `size` bytes each, as a producer sends it."""
     builder = BatchBuilder(**options)
     for index in range(count):
-        builder.append(None, bytes([index % 251]) * size, timestamp)
+        builder.append(key, bytes([index % 251]) * size, timestamp)
     return memoryview(builder.build())
 
 

@@ -6,6 +6,12 @@ import errno
 import struct
 
 import pytest
+
+from headrace.errors import ClientFault, Error
+from headrace.log import LogConfig
+from headrace.records.batch import TimestampType, read_header
+from headrace.records.compression import Codec
+from headrace.records.record import iterate
 from tests.log.logs import (
     NOW_MS,
     append,
@@ -19,12 +25,6 @@ from tests.log.logs import (
     read_everything,
     reopened,
 )
-
-from headrace.errors import ClientFault, Error
-from headrace.log import LogConfig
-from headrace.records.batch import TimestampType, read_header
-from headrace.records.compression import Codec
-from headrace.records.record import iterate
 
 LOG = "00000000000000000000.log"
 

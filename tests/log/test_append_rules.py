@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.log.logs import NOW_MS, append, batch, marker, new_disk, new_log
 
-from headrace.errors import ClientFault, Error
+from headrace.errors import ClientFault, Error, InvalidRecords
 from headrace.log import LogConfig, Origin, PartitionLog
-from headrace.records.batch import HEADER, TimestampType, read_header, seal
+from headrace.records.batch import HEADER, HEADER_SIZE, TimestampType, read_header, seal
 from headrace.records.builder import BatchBuilder
 from headrace.records.compression import Codec
+from tests.log.logs import NOW_MS, append, batch, marker, new_disk, new_log
 
 HOUR_MS = 3_600_000
 
@@ -174,3 +174,38 @@ def test_the_timestamp_type_of_a_marker_follows_the_topic() -> None:
     assert header.is_control
     assert header.timestamp_type is TimestampType.LOG_APPEND_TIME
     assert header.max_timestamp == NOW_MS + 9
+
+
+@pytest.mark.parametrize("promised", [4, 6])
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.LZ4])
+def test_a_batch_must_hold_the_records_it_promises(promised: int, codec: Codec) -> None:
+    """A count that lies behind a good CRC would stop every reader of the partition."""
+    honest = batch(5, compression=codec)
+    header = read_header(honest)
+    lying = header._replace(record_count=promised, last_offset_delta=promised - 1)
+    log = new_log(new_disk())
+    with pytest.raises(ClientFault) as refused:
+        append(log, memoryview(seal(lying, honest[HEADER_SIZE:])))
+    assert refused.value.error == Error.INVALID_RECORD
+    assert log.log_end_offset == 0
+
+
+def test_a_compacted_topic_names_the_records_without_key() -> None:
+    """KIP-467: the producer learns which records of its batch are at fault."""
+    builder = BatchBuilder()
+    for key in (b"a", None, b"c", None):
+        builder.append(key, b"value", NOW_MS)
+    log = new_log(new_disk(), LogConfig(cleanup_policy=("compact",)))
+    with pytest.raises(InvalidRecords) as refused:
+        append(log, memoryview(builder.build()))
+    assert refused.value.indexes == [1, 3]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_short_messages_of_old_formats_are_named(magic: int) -> None:
+    """A v0 or v1 message shorter than a v2 header is refused for what it is."""
+    message = bytearray(40)
+    message[16] = magic
+    with pytest.raises(ClientFault) as refused:
+        append(new_log(new_disk()), memoryview(bytes(message)))
+    assert refused.value.error == Error.UNSUPPORTED_FOR_MESSAGE_FORMAT

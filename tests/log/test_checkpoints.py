@@ -9,13 +9,13 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.log.format_page import text_example
 
 from headrace.errors import CorruptData
 from headrace.log import checkpoints
 from headrace.runtime.os_disk import OsDisk
 from headrace.testing.memory_disk import MemoryDisk, SimulatedCrash
 from headrace.types import TopicPartition
+from tests.log.format_page import text_example
 
 
 @pytest.mark.spec("admin:LS-20", "admin:LS-21")

@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 from random import Random
 
 import pytest
+
+from headrace.log import LogConfig, Origin, PartitionLog
+from headrace.records.record import Record
+from headrace.testing import MemoryDisk, SimulatedCrash
 from tests.log.logs import (
     FOLDER,
     NOW_MS,
@@ -23,10 +27,6 @@ from tests.log.logs import (
     reopened,
     replicated,
 )
-
-from headrace.log import LogConfig, Origin, PartitionLog
-from headrace.records.record import Record
-from headrace.testing import MemoryDisk, SimulatedCrash
 
 CONFIG = LogConfig(segment_bytes=700, index_interval_bytes=150, file_delete_delay_ms=0)
 SEEDS: list[int | None] = [None, 1, 2, 3]

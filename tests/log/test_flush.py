@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 
 import pytest
-from tests.log.logs import FOLDER, NOW_MS, append, files, new_disk, new_log, offsets, reopened
 
 from headrace.log import LogConfig
+from tests.log.logs import FOLDER, NOW_MS, append, files, new_disk, new_log, offsets, reopened
 
 
 @pytest.mark.spec("admin:LS-22", "slides:A21")
@@ -174,3 +174,16 @@ def test_closing_makes_everything_durable() -> None:
     log = reopened(disk.crash(), config)
     assert offsets(log) == list(range(30))
     assert log.offset_of_max_timestamp() == (NOW_MS + 29, 29)
+
+
+def test_an_idle_log_costs_nothing_at_shutdown() -> None:
+    """Thousands of partitions to which nothing was written are closed without touching the disk."""
+    disk = new_disk()
+    log = new_log(disk)
+    append(log, count=3)
+    log.close()
+    log = reopened(disk)
+    before = disk.operations
+    log.close()
+    assert disk.operations == before
+    assert offsets(reopened(disk)) == [0, 1, 2]

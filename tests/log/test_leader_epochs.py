@@ -8,12 +8,12 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.log.format_page import text_example
 
 from headrace.errors import CorruptData, InvariantViolated
 from headrace.log.leader_epochs import UNDEFINED, EpochEntry, LeaderEpochs, decode, encode
 from headrace.runtime.os_disk import OsDisk
 from headrace.testing.memory_disk import MemoryDisk, SimulatedCrash
+from tests.log.format_page import text_example
 
 
 def epochs_of(tmp_path: Path, *entries: tuple[int, int]) -> LeaderEpochs:

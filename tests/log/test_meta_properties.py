@@ -12,12 +12,12 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.log.format_page import text_example
 
 from headrace.errors import ConfigError
 from headrace.log import meta_properties
 from headrace.log.meta_properties import MetaProperties
 from headrace.runtime.os_disk import OsDisk
+from tests.log.format_page import text_example
 
 DIRECTORY_ID = UUID("3fc95771-bcff-4d3b-80bd-51ab2ebf2727")
 

@@ -7,11 +7,11 @@ from random import Random
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from tests.log.logs import NOW_MS, batch, new_disk, new_log, read_everything, reopened
 
 from headrace.log import LogConfig, Origin, PartitionLog
 from headrace.records.record import Record
 from headrace.testing import MemoryDisk
+from tests.log.logs import NOW_MS, batch, new_disk, new_log, read_everything, reopened
 
 fractions = st.integers(0, 100)
 

@@ -8,12 +8,12 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.log.format_page import hex_example
 
 from headrace.errors import CorruptData
 from headrace.log import partition_metadata
 from headrace.runtime.os_disk import OsDisk
 from headrace.types import uuid_from_text, uuid_to_text
+from tests.log.format_page import hex_example
 
 # As Apache Kafka 4.3.1 encodes it.
 TOPIC_ID = UUID("3fc95771-bcff-4d3b-80bd-51ab2ebf2727")

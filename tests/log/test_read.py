@@ -5,6 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from headrace.errors import ClientFault, CorruptData, Error
+from headrace.log import LogConfig, PartitionLog
+from headrace.records.batch import read_header
+from headrace.testing import MemoryDisk
+from headrace.testing.memory_disk import MemoryFile
 from tests.log.logs import (
     EVERYTHING,
     FOLDER,
@@ -21,12 +27,6 @@ from tests.log.logs import (
     reopened,
     replicated,
 )
-
-from headrace.errors import ClientFault, CorruptData, Error
-from headrace.log import LogConfig, PartitionLog
-from headrace.records.batch import read_header
-from headrace.testing import MemoryDisk
-from headrace.testing.memory_disk import MemoryFile
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=1000, index_interval_bytes=200)
 

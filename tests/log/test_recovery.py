@@ -6,6 +6,10 @@ import struct
 from collections.abc import Callable
 
 import pytest
+
+from headrace.log import LogConfig, Origin, PartitionLog
+from headrace.testing import MemoryDisk
+from headrace.testing.memory_disk import MemoryFile
 from tests.log.logs import (
     FOLDER,
     NOW_MS,
@@ -21,10 +25,6 @@ from tests.log.logs import (
     read_everything,
     reopened,
 )
-
-from headrace.log import LogConfig, Origin, PartitionLog
-from headrace.testing import MemoryDisk
-from headrace.testing.memory_disk import MemoryFile
 
 SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=200)
 LOG = f"{FOLDER}/00000000000000000000.log"

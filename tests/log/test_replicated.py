@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
+from headrace.errors import CorruptData
+from headrace.log import LogConfig, Origin, PartitionLog
 from tests.log.logs import (
     EVERYTHING,
     NOW_MS,
@@ -17,9 +20,6 @@ from tests.log.logs import (
     read_everything,
     replicated,
 )
-
-from headrace.errors import CorruptData
-from headrace.log import LogConfig, Origin, PartitionLog
 
 LOG = "00000000000000000000.log"
 

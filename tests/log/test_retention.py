@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+from headrace.errors import ClientFault, Error
+from headrace.log import LogConfig, PartitionLog
+from headrace.testing import MemoryDisk
 from tests.log.logs import (
     EVERYTHING,
     NOW_MS,
@@ -18,10 +22,6 @@ from tests.log.logs import (
     read_everything,
     reopened,
 )
-
-from headrace.errors import ClientFault, Error
-from headrace.log import LogConfig, PartitionLog
-from headrace.testing import MemoryDisk
 
 DAY_MS = 24 * 3_600_000
 SIZE = len(batch(1))
@@ -105,11 +105,11 @@ def test_nothing_above_the_high_watermark_goes() -> None:
 def test_compacted_topics_do_not_delete_by_age() -> None:
     """`cleanup.policy=compact` knows neither time nor size."""
     config = LogConfig(
-        segment_bytes=SIZE, retention_ms=0, retention_bytes=0, cleanup_policy=("compact",)
+        segment_bytes=SIZE + 1, retention_ms=0, retention_bytes=0, cleanup_policy=("compact",)
     )
     log = new_log(new_disk(), config)
     for _ in range(3):
-        append(log, timestamp=1)
+        append(log, timestamp=1, key=b"k")
     log.high_watermark = 3
     assert log.apply_retention(NOW_MS) == 0
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+
+from headrace.log import LogConfig
 from tests.log.logs import (
     NOW_MS,
     append,
@@ -15,8 +17,6 @@ from tests.log.logs import (
     reopened,
     replicated,
 )
-
-from headrace.log import LogConfig
 
 DAY_MS = 24 * 3_600_000
 

@@ -8,12 +8,12 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.log.format_page import hex_example
 
 from headrace.errors import CorruptData
 from headrace.log.snapshot import ProducerEntry, Snapshots, decode, encode, offset_of
 from headrace.runtime.os_disk import OsDisk
 from headrace.testing.memory_disk import MemoryDisk
+from tests.log.format_page import hex_example
 
 # Written by Apache Kafka 4.3.1: a producer in the middle of a transaction, without a data batch.
 KAFKAS_BYTES = bytes.fromhex(

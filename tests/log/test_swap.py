@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from headrace.log import LogConfig
+from headrace.testing import MemoryDisk
 from tests.log.logs import (
     FOLDER,
     append,
@@ -13,9 +15,6 @@ from tests.log.logs import (
     reopened,
 )
 
-from headrace.log import LogConfig
-from headrace.testing import MemoryDisk
-
 SMALL = LogConfig(segment_bytes=300, cleanup_policy=("compact",))
 
 
@@ -23,7 +22,7 @@ def four_segments(disk: MemoryDisk) -> list[int]:
     """Base offsets of segments with two records each."""
     log = new_log(disk, SMALL)
     for _ in range(8):
-        append(log, size=80)
+        append(log, size=79, key=b"k")
     log.close()
     bases = [segment.base_offset for segment in log.segments]
     assert bases == [0, 2, 4, 6]

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from headrace.errors import ClientFault, Error
+from headrace.log import LogConfig, Origin, PartitionLog
 from tests.log.logs import (
     NOW_MS,
     append,
@@ -16,9 +19,6 @@ from tests.log.logs import (
     offsets,
     reopened,
 )
-
-from headrace.errors import ClientFault, Error
-from headrace.log import LogConfig, Origin, PartitionLog
 
 SMALL = LogConfig(segment_bytes=500, index_interval_bytes=100)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.log.format_page import hex_example
 
 from headrace.errors import CorruptData, InvariantViolated
 from headrace.log.txn_index import AbortedTransaction, TransactionIndex, decode, encode
 from headrace.runtime.os_disk import OsDisk
+from tests.log.format_page import hex_example
 
 # Written by Apache Kafka 4.3.1.
 KAFKAS_BYTES = bytes.fromhex(

@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.records.samples import NOW_MS, RECORDS, batch_of, opened, read_all
 
 from headrace.records.batch import HEADER_SIZE, BatchHeader, TimestampType, restamp, split_batches
 from headrace.records.builder import rebuild_batch
 from headrace.records.compression import Codec
 from headrace.records.control import EndTxnMarker, build_end_txn_marker
 from headrace.records.recompress import recompress
+from tests.records.samples import NOW_MS, RECORDS, batch_of, opened, read_all
 
 BATCH_LINE = re.compile(
     r"^baseOffset: (\d+) lastOffset: (\d+) count: (\d+) baseSequence: (-?\d+) lastSequence: (-?\d+)"

@@ -3,7 +3,6 @@ from __future__ import annotations
 import struct
 
 import pytest
-from tests.records.samples import NOW_MS, RECORDS, batch_of, opened, read_all
 
 from headrace.errors import ClientFault, CorruptData, Error
 from headrace.records.batch import (
@@ -24,6 +23,7 @@ from headrace.records.batch import (
 from headrace.records.checksum import crc32c
 from headrace.records.compression import Codec
 from headrace.records.control import EndTxnMarker, build_end_txn_marker
+from tests.records.samples import NOW_MS, RECORDS, batch_of, opened, read_all
 
 BATCH = batch_of(RECORDS, producer_id=7, producer_epoch=1, base_sequence=9)
 

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.records.samples import NOW_MS, RECORDS, batch_of, opened, read_all
 
 from headrace.records.batch import TimestampType, check_batch, damage
 from headrace.records.builder import BatchBuilder, build_batch, rebuild_batch
 from headrace.records.compression import Codec
 from headrace.records.record import Record
+from tests.records.samples import NOW_MS, RECORDS, batch_of, opened, read_all
 
 
 def test_fields_of_a_plain_batch() -> None:

@@ -8,7 +8,6 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.records.samples import codecs, patient
 
 from headrace.errors import ConfigError, CorruptData
 from headrace.records.compression import (
@@ -20,6 +19,7 @@ from headrace.records.compression import (
     compress,
     decompress,
 )
+from tests.records.samples import codecs, patient
 
 TEXT = b"".join(b"line %d of a text that repeats itself\n" % i for i in range(4000))
 REAL_CODECS = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]

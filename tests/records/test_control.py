@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 from aiokafka.record.control_record import ABORT_MARKER, COMMIT_MARKER, ControlRecord
-from tests.records.samples import NOW_MS, opened, read_all
 
 from headrace.errors import CorruptData
 from headrace.records.batch import check_batch
 from headrace.records.control import EndTxnMarker, build_end_txn_marker, parse_control
 from headrace.records.record import Record
+from tests.records.samples import NOW_MS, opened, read_all
 
 
 @pytest.mark.parametrize("commit", [True, False])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.records.samples import NOW_MS, opened, read_all
-
 from headrace.records.batch import HEADER, BatchHeader, damage, read_header
 from headrace.records.builder import BatchBuilder
+from tests.records.samples import NOW_MS, opened, read_all
 
 PAGE = Path(__file__).parents[2].joinpath("docs/formats/record-batch.md").read_text()
 

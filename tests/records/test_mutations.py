@@ -6,7 +6,6 @@ import contextlib
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.records.samples import RECORDS, batch_of, patient
 
 from headrace.errors import ClientFault, CorruptData
 from headrace.records.batch import (
@@ -22,6 +21,7 @@ from headrace.records.compression import Codec
 from headrace.records.control import parse_control
 from headrace.records.recompress import recompress
 from headrace.records.record import count_records, iterate
+from tests.records.samples import RECORDS, batch_of, patient
 
 BATCHES = {codec: batch_of(RECORDS[:4], compression=codec) for codec in Codec}
 LIMIT = 2**20

@@ -10,13 +10,13 @@ from aiokafka.record.default_records import DefaultRecordBatch as AiokafkaBatch
 from aiokafka.record.default_records import DefaultRecordBatchBuilder as AiokafkaBuilder
 from aiokafka.record.legacy_records import LegacyRecordBatchBuilder
 from hypothesis import given
-from tests.records.samples import RECORDS, codecs, dated_record_lists, opened, patient, read_all
 
 from headrace.errors import ClientFault, Error
 from headrace.records.batch import TimestampType, check_batch, check_from_client, split_batches
 from headrace.records.builder import build_batch
 from headrace.records.compression import Codec
 from headrace.records.record import Record
+from tests.records.samples import RECORDS, codecs, dated_record_lists, opened, patient, read_all
 
 with warnings.catch_warnings():
     # kafka-python reads its message schemas in a way that Python 3.11 calls deprecated.

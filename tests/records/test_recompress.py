@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.records.samples import NOW_MS, RECORDS, batch_of, opened, read_all
 
 from headrace.errors import CorruptData
 from headrace.records.batch import HEADER_SIZE, TimestampType, check_batch, seal
 from headrace.records.compression import Codec
 from headrace.records.recompress import recompress
+from tests.records.samples import NOW_MS, RECORDS, batch_of, opened, read_all
 
 
 @pytest.mark.spec("admin:LS-25")

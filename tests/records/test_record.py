@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from tests.records.samples import RECORDS, batch_of, codecs, opened, patient, read_all, record_lists
 
 from headrace.errors import CorruptData
 from headrace.records.batch import HEADER_SIZE, read_header, seal
@@ -10,6 +9,7 @@ from headrace.records.builder import build_batch, encode_record
 from headrace.records.compression import Codec
 from headrace.records.record import Record, count_records, iterate, read_payload
 from headrace.records.varint import encode_varint, read_varint
+from tests.records.samples import RECORDS, batch_of, codecs, opened, patient, read_all, record_lists
 
 
 def sealed(payload: bytes, count: int = 1, **fields: int) -> bytes:

@@ -7,10 +7,10 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from tests.clients.raw import Connection
 
 from headrace.testing import Broker
 from headrace.wire.messages.api_versions import ApiVersionsRequest
+from tests.clients.raw import Connection
 
 PATIENCE_S = 10
 

@@ -9,8 +9,6 @@ from uuid import UUID
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conformance.message_strategies import messages
-from tests.wire.samples import EverythingRequest, Inner, SmallResponse
 
 from headrace.errors import ClientFault, Error
 from headrace.wire import (
@@ -39,6 +37,8 @@ from headrace.wire.messages.produce import (
     ProduceRequest,
     TopicProduceData,
 )
+from tests.conformance.message_strategies import messages
+from tests.wire.samples import EverythingRequest, Inner, SmallResponse
 
 
 @pytest.mark.parametrize("version", range(4))

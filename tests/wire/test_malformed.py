@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.conformance.message_strategies import messages
-from tests.wire.samples import EverythingRequest, SmallResponse
 
 from headrace.types import ZERO_UUID
 from headrace.wire import MalformedMessage, decode, decoder, encode_bytes
@@ -16,6 +14,8 @@ from headrace.wire.decoding import min_size
 from headrace.wire.registry import Api, all_apis
 from headrace.wire.schema import fields_of, info
 from headrace.wire.types import UUID_KIND, Fixed
+from tests.conformance.message_strategies import messages
+from tests.wire.samples import EverythingRequest, SmallResponse
 
 many_examples = settings(
     max_examples=60,

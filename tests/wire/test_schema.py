@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from tests.wire.samples import EverythingRequest, Inner, SmallResponse
 
 from headrace.wire.schema import fields_of, info, struct, v
 from headrace.wire.types import Int32
+from tests.wire.samples import EverythingRequest, Inner, SmallResponse
 
 
 @struct

@@ -6,12 +6,12 @@ import linecache
 import traceback
 
 import pytest
-from tests.wire.samples import SmallResponse
 
 from headrace.wire import MalformedMessage, decode, encode_bytes
 from headrace.wire.__main__ import main
 from headrace.wire.messages.fetch import FetchRequest
 from headrace.wire.registry import all_apis
+from tests.wire.samples import SmallResponse
 
 
 def test_list_shows_every_api(capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,10 +60,11 @@ class WantedPartition:
 
 
 class FetchSession:
-    __slots__ = ("epoch", "id", "last_used_ms", "partitions")
+    __slots__ = ("by_topic_id", "epoch", "id", "last_used_ms", "partitions")
 
-    def __init__(self, session_id: int, now_ms: int) -> None:
+    def __init__(self, session_id: int, now_ms: int, *, by_topic_id: bool) -> None:
         self.id = session_id
+        self.by_topic_id = by_topic_id  # topics are named by their ids, as from v13 on
         self.epoch = 1  # the epoch that the next request must carry
         self.last_used_ms = now_ms
         self.partitions: dict[PartitionKey, WantedPartition] = {}
@@ -125,14 +126,18 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def resolve(self, request: FetchRequest, now_ms: int) -> FetchPlan:
+    def resolve(
+        self, request: FetchRequest, now_ms: int, *, by_topic_id: bool = False
+    ) -> FetchPlan:
         """Find, create, update or close the session that a request names."""
         session_id, epoch = request.session_id, request.session_epoch
         if epoch in (FULL_EPOCH, FINAL_EPOCH):
             if session_id != NO_SESSION:
                 self._sessions.pop(session_id, None)
             wanted = dict(_wanted(request))
-            session = self._open(now_ms) if epoch == FULL_EPOCH and wanted else None
+            session = None
+            if epoch == FULL_EPOCH and wanted:
+                session = self._open(now_ms, by_topic_id)
             if session is not None:
                 session.partitions = wanted
             return FetchPlan(Error.NONE, session, False, list(wanted.values()))
@@ -141,13 +146,15 @@ class FetchSessions:
             return FetchPlan(Error.FETCH_SESSION_ID_NOT_FOUND, None, True, [])
         if session.epoch != epoch:
             return FetchPlan(Error.INVALID_FETCH_SESSION_EPOCH, None, True, [])
+        if session.by_topic_id != by_topic_id:
+            return FetchPlan(Error.FETCH_SESSION_TOPIC_ID_ERROR, None, True, [])
         session.epoch = 1 if epoch == _MAX_EPOCH else epoch + 1
         session.last_used_ms = now_ms
         self._sessions.move_to_end(session_id)
         _update(session, request)
         return FetchPlan(Error.NONE, session, True, list(session.partitions.values()))
 
-    def _open(self, now_ms: int) -> FetchSession | None:
+    def _open(self, now_ms: int, by_topic_id: bool) -> FetchSession | None:
         if len(self._sessions) >= self.capacity:
             oldest = next(iter(self._sessions.values()), None)
             if oldest is None or now_ms - oldest.last_used_ms < self.evict_after_ms:
@@ -156,6 +163,6 @@ class FetchSessions:
         session_id = self._draw_id()
         while session_id == NO_SESSION or session_id in self._sessions:
             session_id = self._draw_id()
-        session = FetchSession(session_id, now_ms)
+        session = FetchSession(session_id, now_ms, by_topic_id=by_topic_id)
         self._sessions[session_id] = session
         return session

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, TypeAlias
 import typer
 
 from headrace.cli import yaml
+from headrace.cli.completion import complete_topic
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.kafka import (
     explain,
@@ -29,6 +30,7 @@ from headrace.cli.options import (
     Properties,
     Servers,
     TopicOption,
+    choose_topic,
 )
 from headrace.cli.output import Output
 from headrace.cli.positions import parse_position
@@ -57,10 +59,14 @@ Renderer: TypeAlias = Callable[[Record], bytes]
 
 _EPILOG: Final = """\b
 Examples:
-  headrace consume -t orders --from -10
-  headrace consume -t orders --from @-1h --format '%p:%o %k = %v\\n'
-  headrace consume -t orders --follow --output json | jq .value"""
+  headrace consume orders --from -10
+  headrace consume orders --from @-1h --format '%p:%o %k = %v\\n'
+  headrace consume orders --follow --output json | jq .value"""
 
+TopicArgument: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(metavar="TOPIC", show_default=False, autocompletion=complete_topic),
+]
 PartitionsOption: TypeAlias = Annotated[
     list[int] | None,
     typer.Option("--partition", "-p", metavar="N", min=0, help="Only this one; may be repeated."),
@@ -106,7 +112,8 @@ OutputOption: TypeAlias = Annotated[
 
 
 def consume(
-    topic: TopicOption,
+    word: TopicArgument = None,
+    topic: TopicOption = None,
     partition: PartitionsOption = None,
     start: FromOption = "beginning",
     stop: ToOption = "end",
@@ -121,6 +128,9 @@ def consume(
     output: OutputOption = None,
 ) -> None:
     """Print the records of a topic from where you say to its end, or for ever with --follow."""
+    name, rest = choose_topic(topic, [] if word is None else [word])
+    if rest:
+        raise WrongUsage(f'two topics are named, "{name}" and "{rest[0]}"', "leave one out")
     if follow and stop != "end":
         raise WrongUsage("--follow and --to exclude each other", "leave one of them out")
     now_ms = time.time_ns() // 1_000_000
@@ -129,20 +139,20 @@ def consume(
     target = parse_target(servers, properties)
     # A bounded reading should not wait half a second for records that nobody promised.
     consumer = open_consumer(target, {} if follow else {"fetch.wait.max.ms": 50})
-    chosen = _choose_partitions(consumer, target, topic, partition)
-    ranges = resolve(consumer, target, topic, chosen, begin, end)
+    chosen = _choose_partitions(consumer, target, name, partition)
+    ranges = resolve(consumer, target, name, chosen, begin, end)
     out = sys.stdout.buffer
     if output is Output.TABLE:
         out.write(_TABLE_HEAD)
     reading = _Reading(consumer, target, render, out, max_messages)
     try:
-        reading.run(topic, ranges, follow=follow)
+        reading.run(name, ranges, follow=follow)
     except (KeyboardInterrupt, BrokenPipeError):
         pass  # Ctrl-C is the usual end of --follow, and `| head` has seen enough.
     finally:
         consumer.close()
         if follow or sys.stderr.isatty():
-            print(f"{reading.count} records read from {topic}", file=sys.stderr)
+            print(f"{reading.count} records read from {name}", file=sys.stderr)
     out.flush()
 
 

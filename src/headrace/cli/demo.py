@@ -8,6 +8,7 @@ everything back and compares each record and its place in its partition with wha
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from collections.abc import Callable
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from headrace.cli.failures import Failure
+from headrace.cli.failures import FAILED, Failure
 from headrace.cli.progress import Progress
 from headrace.cli.target import parse_target
+from headrace.errors import HeadraceError
 
 if TYPE_CHECKING:
     from headrace.testing import Broker
@@ -174,13 +176,18 @@ def _run(broker: Broker, records: int, partitions: int, size: int) -> None:
 
 
 def main() -> int:
+    """Run the demonstration; 0 only if every record came back and the broker stopped in order."""
+    from headrace.testing import BrokerFailed
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # so that a pipe shows progress too
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command()(demo)
     try:
-        app(standalone_mode=True)
-    except Failure as failure:
+        app()
+    except (HeadraceError, BrokerFailed) as failure:
         print(f"demo: {failure}", file=sys.stderr)
-        return failure.exit_code
+        return FAILED
     return 0
 
 

@@ -52,9 +52,11 @@ def open_consumer(target: Target, settings: dict[str, Any]) -> Consumer:
 
 
 def open_producer(target: Target, settings: dict[str, Any]) -> Producer:
+    """A producer that sends a key to the same partition as the Java client does."""
     from confluent_kafka import Producer
 
-    producer: Producer = _open(Producer, target, settings)
+    own = {"partitioner": "murmur2_random"}
+    producer: Producer = _open(Producer, target, own | settings)
     return producer
 
 

@@ -44,11 +44,24 @@ TopicName: TypeAlias = Annotated[
     str, typer.Argument(metavar="TOPIC", autocompletion=complete_topic, show_default=False)
 ]
 TopicOption: TypeAlias = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--topic", "-t", metavar="TOPIC", help="The topic.", autocompletion=complete_topic
+        "--topic",
+        "-t",
+        metavar="TOPIC",
+        help="The topic, if it is not the first word.",
+        autocompletion=complete_topic,
     ),
 ]
+
+
+def choose_topic(option: str | None, words: list[str]) -> tuple[str, list[str]]:
+    """The topic of `--topic` or else of the first word, and the words that are left."""
+    if option is not None:
+        return option, words
+    if not words:
+        raise WrongUsage("no topic is named", "write it as the first word, or with --topic")
+    return words[0], words[1:]
 
 
 def parse_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:

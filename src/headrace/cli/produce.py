@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
+from headrace.cli.completion import complete_topic
 from headrace.cli.draft_lines import Form, LineReader
 from headrace.cli.failures import WrongUsage
 from headrace.cli.kafka import (
@@ -32,6 +33,7 @@ from headrace.cli.options import (
     Properties,
     Servers,
     TopicOption,
+    choose_topic,
     parse_pairs,
 )
 from headrace.cli.output import Output, emit
@@ -48,9 +50,9 @@ _FLUSH_S: Final = 60.0
 _SHOWN_ERRORS: Final = 3
 _EPILOG: Final = """\b
 Examples:
-  seq 10 | headrace produce -t numbers
-  headrace produce -t orders --key-separator : --null-marker NULL orders.txt
-  headrace consume -t a -o json | headrace produce -t b --format json"""
+  seq 10 | headrace produce numbers
+  headrace produce orders orders.txt --key-separator : --null-marker NULL
+  headrace consume a -o json | headrace produce b --format json"""
 
 
 class Compression(StrEnum):
@@ -67,9 +69,14 @@ class Acks(StrEnum):
     ALL = "all"
 
 
-FilesArgument: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Argument(metavar="[FILE…]", help="Read these, not standard input.", show_default=False),
+WordsArgument: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TOPIC [FILE…]",
+        help="The topic, and files to read instead of standard input.",
+        show_default=False,
+        autocompletion=complete_topic,
+    ),
 ]
 FormOption: TypeAlias = Annotated[
     Form, typer.Option("--format", help="What a line is: a value, or a JSON object.")
@@ -114,8 +121,8 @@ CreateFlag: TypeAlias = Annotated[
 
 
 def produce(
-    topic: TopicOption,
-    files: FilesArgument = None,
+    words: WordsArgument = None,
+    topic: TopicOption = None,
     form: FormOption = Form.LINE,
     key: KeyOption = None,
     key_separator: SeparatorOption = None,
@@ -137,6 +144,7 @@ def produce(
 
     A summary follows on stderr; with --output json or yaml it goes to standard output.
     """
+    name, files = choose_topic(topic, words or [])
     if idempotent and acks is not Acks.ALL:
         raise WrongUsage("--idempotent needs --acks all", "leave --acks out")
     if key is not None and key_separator is not None:
@@ -147,7 +155,7 @@ def produce(
     defaults = Draft(
         key=None if key is None else from_text(key.encode(), key_format),
         value=None,
-        headers=[(name, text.encode()) for name, text in parse_pairs(header, "--header").items()],
+        headers=[(each, text.encode()) for each, text in parse_pairs(header, "--header").items()],
         partition=partition,
         timestamp_ms=None if timestamp is None else parse_time(timestamp, now_ms=now_ms),
     )
@@ -162,10 +170,10 @@ def produce(
         "linger.ms": 5,
     }
     producer = open_producer(target, settings)
-    _require_topic(producer, target, topic, create=create_topic)
-    sending = _Sending(producer, target, topic)
-    with Progress(f"writing to {topic}", total=None) as progress:
-        sending.send_all(reader.read_files(files or []), progress)
+    _require_topic(producer, target, name, create=create_topic)
+    sending = _Sending(producer, target, name)
+    with Progress(f"writing to {name}", total=None) as progress:
+        sending.send_all(reader.read_files([Path(file) for file in files]), progress)
     return sending.report(output)
 
 

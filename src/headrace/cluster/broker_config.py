@@ -177,7 +177,7 @@ class BrokerConfig:
             text = f"PLAINTEXT://{self.get_str('host.name')}:{self.get_int('port')}"
         listeners = parse_listeners("listeners", text, self._protocols())
         check_ports("listeners", text, listeners)
-        controllers = {name.upper() for name in self.get("controller.listener.names") or []}
+        controllers = self._controller_listeners()
         opened = [listener for listener in listeners if listener.name not in controllers]
         if not opened:
             raise ConfigError(
@@ -197,7 +197,10 @@ class BrokerConfig:
                 first.name, host or first.host, port or first.port, first.security_protocol
             )
             text = str(legacy)
-        return advertise(listeners, text)
+        return advertise(listeners, text, ignored=self._controller_listeners())
+
+    def _controller_listeners(self) -> set[str]:
+        return {name.upper() for name in self.get("controller.listener.names") or []}
 
     @property
     def inter_broker_listener(self) -> str:

@@ -201,7 +201,7 @@ def _check_dynamic(name: str, *, for_all: bool) -> None:
             f"{name} cannot be changed while a broker runs: set it in server.properties and "
             "restart",
         )
-    if for_all and (key.mode is UpdateMode.PER_BROKER or name != key.name):
+    if for_all and key.mode is UpdateMode.PER_BROKER:
         raise ClientFault(
             Error.INVALID_REQUEST, f"{name} can only be set for one broker: name its id"
         )

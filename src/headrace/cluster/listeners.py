@@ -8,7 +8,7 @@ complain; opening sockets and finding out the machine's own name is the shell's 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,8 +71,11 @@ def check_ports(key: str, text: str, listeners: Sequence[Listener]) -> None:
             raise _fault(key, text, f"two listeners use port {port}")
 
 
-def advertise(listeners: Sequence[Listener], text: str | None) -> list[Listener]:
-    """What clients are told: the given addresses, or the listeners themselves.
+def advertise(
+    listeners: Sequence[Listener], text: str | None, *, ignored: Collection[str] = ()
+) -> list[Listener]:
+    """What clients are told: the given addresses, or the listeners themselves; those of Kafka's
+    controllers are `ignored`.
 
     A listener on all interfaces is advertised with an empty host, to be filled in with the name of
     this machine; an address that no client can reach is refused.
@@ -88,7 +91,12 @@ def advertise(listeners: Sequence[Listener], text: str | None) -> list[Listener]
             for listener in listeners
         ]
     protocols = {listener.name: listener.security_protocol for listener in listeners}
-    advertised = parse_listeners("advertised.listeners", text, protocols)
+    protocols |= dict.fromkeys(ignored, "PLAINTEXT")
+    advertised = [
+        listener
+        for listener in parse_listeners("advertised.listeners", text, protocols)
+        if listener.name not in ignored
+    ]
     for listener in advertised:
         if listener.host in ("0.0.0.0", "::"):
             raise _fault(

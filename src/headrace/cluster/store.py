@@ -8,7 +8,7 @@ newer one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from headrace.cluster import layout
 from headrace.cluster.image import (
@@ -43,13 +43,12 @@ from headrace.errors import CorruptData
 
 def initialize(tree: Tree, new_cluster_id: Callable[[], str]) -> str:
     """Make the nodes that every cluster has where they are missing; returns the cluster id."""
-    for path in layout.SKELETON:
-        _create_if_missing(tree, path, b"")
-    _create_if_missing(tree, layout.broker_config_path(None), layout.encode_configs({}))
-    _create_if_missing(tree, layout.CONTROLLER_EPOCH, b"0")
+    wanted = dict.fromkeys(layout.SKELETON, b"")
+    wanted[layout.CONTROLLER_EPOCH] = b"0"
+    wanted[layout.broker_config_path(None)] = layout.encode_configs({})
     if not tree.exists(layout.CLUSTER_ID):
-        cluster_id = layout.encode({"version": "1", "id": new_cluster_id()})
-        _create_if_missing(tree, layout.CLUSTER_ID, cluster_id)
+        wanted[layout.CLUSTER_ID] = layout.encode({"version": "1", "id": new_cluster_id()})
+    _create_missing(tree, wanted)
     return _cluster_id(tree.get(layout.CLUSTER_ID).data)
 
 
@@ -83,7 +82,7 @@ def ops_for(changes: Iterable[Change], *, controller_epoch: int = 0) -> list[Op]
 
 def register(tree: Tree, broker: BrokerRegistration, now_ms: int) -> None:
     """Announce this broker for as long as the session lives; NodeExists if the id is taken."""
-    _create_if_missing(tree, layout.broker_config_path(broker.id), layout.encode_configs({}))
+    _create_missing(tree, {layout.broker_config_path(broker.id): layout.encode_configs({})})
     tree.create(layout.broker_path(broker.id), layout.encode_broker(broker, now_ms), ephemeral=True)
 
 
@@ -224,9 +223,11 @@ def _cluster_id(data: bytes) -> str:
     return cluster_id
 
 
-def _create_if_missing(tree: Tree, path: str, data: bytes) -> None:
-    if not tree.exists(path):
+def _create_missing(tree: Tree, wanted: Mapping[str, bytes]) -> None:
+    """Create what is not there in one transaction, parents first."""
+    while missing := [Create(path, data) for path, data in wanted.items() if not tree.exists(path)]:
         try:
-            tree.create(path, data)
+            tree.multi(missing)
         except NodeExists:
-            pass  # Another broker started at the same moment and made it.
+            # Another broker started at the same moment; what it made is not missing any more.
+            continue

@@ -22,11 +22,6 @@ INTERNAL_TOPICS: Final = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_G
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
-def is_internal(name: str) -> bool:
-    """Whether the broker itself keeps its state in this topic."""
-    return name in INTERNAL_TOPICS
-
-
 def name_problem(name: str) -> str | None:
     """Why a name cannot be a topic's, or None if it can."""
     if not name:

@@ -213,16 +213,3 @@ def parent_of(path: str) -> str:
 def is_below(path: str, prefix: str) -> bool:
     """Whether a path is the prefix itself or lies under it."""
     return prefix == "/" or path == prefix or path.startswith(prefix + "/")
-
-
-def ensure_path(tree: Tree, path: str) -> None:
-    """Create a persistent node and its parents with empty data where they are missing."""
-    check_path(path)
-    parts = path[1:].split("/") if path != "/" else []
-    for depth in range(1, len(parts) + 1):
-        node = "/" + "/".join(parts[:depth])
-        if not tree.exists(node):
-            try:
-                tree.create(node, b"")
-            except NodeExists:
-                pass  # Another session was faster, which is just as good.

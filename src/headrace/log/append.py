@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from headrace.errors import ClientFault, CorruptData, Error
+from headrace.errors import ClientFault, CorruptData, Error, InvalidRecords
 from headrace.log.config import LogConfig
 from headrace.log.origin import Origin
 from headrace.log.producer_state import CachedBatch
@@ -24,11 +24,13 @@ from headrace.records.batch import (
     TimestampType,
     check_batch,
     check_from_client,
+    check_magic,
     read_header,
     restamp,
 )
 from headrace.records.compression import Codec, codec_named
 from headrace.records.recompress import recompress
+from headrace.records.record import count_records, iterate, read_payload
 from headrace.types import NO_TIMESTAMP, Buffer
 
 PREFIX_SIZE: Final = 16
@@ -36,6 +38,7 @@ PREFIX_SIZE: Final = 16
 
 CREATE_TIME: Final = "CreateTime"
 PRODUCER: Final = "producer"
+COMPACT: Final = "compact"
 
 
 @dataclass(slots=True)
@@ -61,6 +64,7 @@ def admit(batches: memoryview, config: LogConfig, origin: Origin, now_ms: int) -
     if length == 0:
         raise ClientFault(Error.INVALID_RECORD, "a partition was sent no batch; it needs one")
     if length < HEADER_SIZE:
+        check_magic(batches)
         raise ClientFault(
             Error.CORRUPT_MESSAGE, f"{length} bytes are no batch: its header has {HEADER_SIZE}"
         )
@@ -92,7 +96,35 @@ def admit(batches: memoryview, config: LogConfig, origin: Origin, now_ms: int) -
             )
         if config.message_timestamp_type == CREATE_TIME:
             _check_timestamps(header, config, now_ms)
+        _check_records(batches, header, config)
     return header
+
+
+def _check_records(batch: memoryview, header: BatchHeader, config: LogConfig) -> None:
+    """Refuse a batch that does not hold the records it promises: whoever read it would stop there.
+
+    Records are hopped over by their lengths; only a compacted topic, whose records need keys, is
+    looked at more closely.
+    """
+    try:
+        payload = batch[HEADER_SIZE:]
+        if header.attributes & CODEC_MASK:
+            payload = memoryview(read_payload(header, batch))
+        if not count_records(payload, header.record_count):
+            raise ClientFault(
+                Error.INVALID_RECORD,
+                f"the batch promises {header.record_count} records and holds others",
+            )
+        if COMPACT in config.cleanup_policy:
+            _check_keys(batch, header)
+    except CorruptData as fault:
+        raise ClientFault(Error.CORRUPT_MESSAGE, str(fault)) from None
+
+
+def _check_keys(batch: memoryview, header: BatchHeader) -> None:
+    keyless = [index for index, record in enumerate(iterate(header, batch)) if record.key is None]
+    if keyless:
+        raise InvalidRecords("a record without key cannot be kept in a compacted topic", keyless)
 
 
 def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> None:

@@ -8,9 +8,14 @@ may go on growing; the recovery point only covers what was there at the first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from headrace.log.names import segment_path
+from headrace.log.snapshot import SUFFIX as SNAPSHOT
 from headrace.runtime.disk import Disk
+
+if TYPE_CHECKING:
+    from headrace.log.log import PartitionLog
 
 
 class Syncable(Protocol):
@@ -52,3 +57,31 @@ class Flush:
                 continue
         if self._folder is not None:
             self._disk.sync_folder(self._folder)
+
+
+def prepare_flush(log: PartitionLog) -> Flush | None:
+    """A flush of everything in the log that may not be on disk yet; None if all is."""
+    has_new_names = log.folder_changes > log.folder_changes_synced
+    if log.recovery_point >= log.log_end_offset and not has_new_names:
+        return None
+    segments = log.segments
+    # The segment with the last flushed record may have got its final index entries since.
+    first = segments.index_of(log.recovery_point - 1)
+    files: list[Syncable] = []
+    for index in range(first, len(segments)):
+        files += segments[index].files_to_sync()
+    files += [
+        log.disk.open(segment_path(log.folder, offset, SNAPSHOT))
+        for offset in log.snapshots.offsets
+        if offset in log.unsynced_snapshots
+    ]
+    log.unsynced_snapshots.clear()
+    log.unflushed_since_ms = None
+    return Flush(
+        log.disk,
+        log.folder if has_new_names else None,
+        files,
+        up_to=log.log_end_offset,
+        truncations=log.truncations,
+        folder_changes=log.folder_changes,
+    )

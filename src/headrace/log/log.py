@@ -24,15 +24,13 @@ from headrace.log.append import (
     repeated,
 )
 from headrace.log.config import LogConfig
-from headrace.log.flush import Flush, Syncable
-from headrace.log.names import segment_path
+from headrace.log.flush import Flush, prepare_flush
 from headrace.log.origin import Origin
 from headrace.log.read import LogSlice, find_max_timestamp, find_timestamp, read_slice
 from headrace.log.recovery import Progress, Recovered, recover
 from headrace.log.replicated import append_replicated
-from headrace.log.roll import is_old, must_roll
+from headrace.log.roll import begin_segment, is_old, must_roll
 from headrace.log.segment import LogSegment
-from headrace.log.snapshot import SUFFIX as SNAPSHOT
 from headrace.log.time_index import TimestampOffset
 from headrace.log.transactions import aborted_in, note_written, read_marker
 from headrace.log.txn_index import AbortedTransaction
@@ -50,8 +48,6 @@ class PartitionLog:
 
     __slots__ = (
         "_high_watermark",
-        "_unflushed_since_ms",
-        "_unsynced_snapshots",
         "config",
         "disk",
         "doomed",
@@ -69,6 +65,8 @@ class PartitionLog:
         "topic_id",
         "topic_partition",
         "truncations",
+        "unflushed_since_ms",
+        "unsynced_snapshots",
     )
 
     def __init__(
@@ -95,11 +93,11 @@ class PartitionLog:
         self.recovery_point = parts.recovery_point
         self._high_watermark = parts.log_start_offset
         self.doomed: list[tuple[int, LogSegment]] = []
-        self.folder_changes = 1
+        self.folder_changes = 0 if parts.is_as_found else 1
         self.folder_changes_synced = 0
         self.last_now_ms = now_ms
-        self._unflushed_since_ms: int | None = None
-        self._unsynced_snapshots: list[int] = []
+        self.unflushed_since_ms: int | None = None
+        self.unsynced_snapshots: list[int] = []
         self.truncations = 0
 
     @classmethod
@@ -300,29 +298,13 @@ class PartitionLog:
         """Begin a new segment at the log's end, or at a later offset where a leader's batches
         leave a gap.
         """
-        segments = self.segments
-        base = self.log_end_offset if base_offset is None else base_offset
-        if segments.active.base_offset == base:
-            return  # It is empty.
-        segments.active.seal()
-        self.snapshots.write(base, self.producers.active_producers(), sync=False)
-        self._unsynced_snapshots.append(base)
-        fresh = self.new_segment(base)
-        segments.active.cool()
-        segments.add(fresh)
-        self.log_end_offset = base
+        begin_segment(self, self.log_end_offset if base_offset is None else base_offset)
 
-    def new_segment(self, base_offset: int) -> LogSegment:
-        """Empty files for a segment; the caller gives it its place."""
+    def write_snapshot(self, offset: int) -> None:
+        """Keep what is known of the producers before `offset`; the next flush makes it durable."""
+        self.snapshots.write(offset, self.producers.active_producers(), sync=False)
+        self.unsynced_snapshots.append(offset)
         self.folder_changes += 1
-        return LogSegment(
-            self.disk,
-            self.folder,
-            base_offset,
-            index_interval_bytes=self.config.index_interval_bytes,
-            now_ms=self.last_now_ms,
-            create=True,
-        )
 
     def apply_retention(self, now_ms: int) -> int:
         """Let go of old segments; returns how many bytes. `remove_doomed` deletes their files."""
@@ -336,28 +318,11 @@ class PartitionLog:
             segment.remove()
 
     def delete_records_before(self, offset: int) -> int:
-        """Move the log's start; -1 means the high watermark. Returns the new start offset."""
-        if offset == -1:
-            offset = self._high_watermark
-        if not 0 <= offset <= self._high_watermark:
-            raise ClientFault(
-                Error.OFFSET_OUT_OF_RANGE,
-                f"records of {self.topic_partition} can be deleted up to the high watermark "
-                f"{self._high_watermark}, not up to {offset}",
-            )
-        if offset > self.log_start_offset:
-            self.move_start(offset)
-        return self.log_start_offset
+        """Move the log's start (DeleteRecords); -1 means the high watermark. Returns the start.
 
-    def move_start(self, offset: int) -> None:
-        """What lies below is gone: forget what was derived from it."""
-        self.log_start_offset = offset
-        self.keep_high_watermark_inside()
-        self.leader_epochs.truncate_from_start(offset)
-        self.producers.on_log_start_offset(offset)
-        for stale in self.snapshots.offsets:
-            if stale < self.segments[0].base_offset:
-                self.snapshots.remove(stale)
+        ClientFault OFFSET_OUT_OF_RANGE for records that are not committed.
+        """
+        return retention.delete_before(self, offset)
 
     # Truncation.
 
@@ -378,41 +343,15 @@ class PartitionLog:
         unflushed = self.log_end_offset - self.recovery_point
         if unflushed <= 0:
             return False
-        since = self._unflushed_since_ms
+        since = self.unflushed_since_ms
         if since is None:
-            since = self._unflushed_since_ms = now_ms
+            since = self.unflushed_since_ms = now_ms
         config = self.config
         return unflushed >= config.flush_messages or now_ms - since >= config.flush_ms
 
     def begin_flush(self) -> Flush | None:
         """Prepare a flush of everything written so far; None if there is nothing to do."""
-        has_new_names = self.folder_changes > self.folder_changes_synced
-        if self.recovery_point >= self.log_end_offset and not has_new_names:
-            return None
-        self._unflushed_since_ms = None
-        return Flush(
-            self.disk,
-            self.folder if has_new_names else None,
-            self._files_to_sync(),
-            up_to=self.log_end_offset,
-            truncations=self.truncations,
-            folder_changes=self.folder_changes,
-        )
-
-    def _files_to_sync(self) -> list[Syncable]:
-        segments = self.segments
-        files: list[Syncable] = [
-            file
-            for index in range(segments.index_of(self.recovery_point), len(segments))
-            for file in segments[index].files_to_sync()
-        ]
-        files += [
-            self.disk.open(segment_path(self.folder, offset, SNAPSHOT))
-            for offset in self.snapshots.offsets
-            if offset in self._unsynced_snapshots
-        ]
-        self._unsynced_snapshots.clear()
-        return files
+        return prepare_flush(self)
 
     def complete_flush(self, flush: Flush) -> None:
         """Believe that everything below `flush.up_to` is on disk, unless the log was cut since:
@@ -435,10 +374,13 @@ class PartitionLog:
             self.complete_flush(flush)
 
     def close(self) -> None:
-        """Make everything durable and final, so that the next start reads next to nothing."""
+        """Make everything durable and final, so that the next start reads next to nothing. A log
+        to which nothing happened since it was opened is left as it is.
+        """
         self.segments.active.seal()
-        self.snapshots.write(self.log_end_offset, self.producers.active_producers(), sync=True)
-        self.folder_changes += 1
+        end = self.log_end_offset
+        if end > self.log_start_offset and end not in self.snapshots.offsets:
+            self.write_snapshot(end)
         self.flush()
         for segment in self.segments:
             segment.close()

@@ -41,9 +41,6 @@ class RecentBatches:
             drop = len(positions) - _KEPT
             del positions[:drop], self._base_offsets[:drop], self._last_offsets[:drop]
 
-    def clear(self) -> None:
-        del self._positions[:], self._base_offsets[:], self._last_offsets[:]
-
     def covers(self, offset: int) -> bool:
         """Whether `find` knows the answer: the offset lies behind the first batch kept here."""
         last_offsets = self._last_offsets

@@ -43,6 +43,8 @@ class Recovered:
     log_start_offset: int
     log_end_offset: int
     recovery_point: int
+    is_as_found: bool
+    """Nothing in the folder was changed."""
 
 
 def recover(
@@ -63,16 +65,18 @@ def recover(
         found.append(_new_segment(disk, folder, log_start_offset, config, now_ms))
     segments = Segments(found)
     snapshots = Snapshots(disk, folder, files)
-    snapshots.remove_strays(segments.base_offsets)
+    snapshots.remove_strays(set(segments.base_offsets))
     epochs = _load_epochs(disk, folder, segments)
     start = max(log_start_offset, segments[0].base_offset)
     producers = ProducerState(start)
     active = segments.active
 
     end = -1
+    is_as_found = False
     if clean:
         try:
             end = recovery_point = active.warm_up()
+            is_as_found = end >= start
         except CorruptData:
             # The mark of a clean shutdown lies, at least here: look at the active segment.
             recovery_point = min(recovery_point, active.base_offset)
@@ -91,7 +95,9 @@ def recover(
     replay(producers, segments, end, now_ms)
     epochs.truncate_from_start(start)
     epochs.truncate_from_end(end)
-    return Recovered(segments, snapshots, producers, epochs, start, end, recovery_point)
+    return Recovered(
+        segments, snapshots, producers, epochs, start, end, recovery_point, is_as_found
+    )
 
 
 def _open_segments(
@@ -164,7 +170,8 @@ class _Validation:
 
     def run(self, segments: Segments, log_start_offset: int, recovery_point: int) -> int:
         """Validate, cut where needed, and return the log's end. The active segment is hot then."""
-        first = segments.index_of(recovery_point)
+        # The segment with the last flushed record: its final index entries may not be there.
+        first = segments.index_of(recovery_point - 1)
         segment = segments[first]
         sane = segment.has_sane_txn_index()
         place = segment.distrust_from(recovery_point if sane else segment.base_offset)

@@ -1,4 +1,4 @@
-"""Which of the oldest segments a log may let go, and how it does.
+"""What may leave a log from its beginning: old segments, and records that someone deleted.
 
 A segment is judged as a whole, oldest first, and the first one that must stay keeps all behind it.
 Records at or above the high watermark always stay: a follower, or this replica after an election,
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.errors import ClientFault, Error
 from headrace.log.config import LogConfig
 from headrace.log.names import DELETED
 from headrace.log.segment import LogSegment
@@ -51,8 +52,37 @@ def let_go_of_expired(log: PartitionLog, now_ms: int) -> int:
         # look like a loss; so this deletion is made durable, and what is gone needs no flush.
         log.sync_folder()
         log.recovery_point = first_offset
-    log.move_start(max(log.log_start_offset, first_offset))
+    _move_start(log, max(log.log_start_offset, first_offset))
     return sum(segment.size for segment in expired)
+
+
+def delete_before(log: PartitionLog, offset: int) -> int:
+    """Move the log's start to `offset`, or to the high watermark for -1; returns the start.
+
+    The records are out of reach at once; their segments go with the next round of retention.
+    """
+    if offset == -1:
+        offset = log.high_watermark
+    if not 0 <= offset <= log.high_watermark:
+        raise ClientFault(
+            Error.OFFSET_OUT_OF_RANGE,
+            f"records of {log.topic_partition} can be deleted up to the high watermark "
+            f"{log.high_watermark}, not up to {offset}",
+        )
+    if offset > log.log_start_offset:
+        _move_start(log, offset)
+    return log.log_start_offset
+
+
+def _move_start(log: PartitionLog, offset: int) -> None:
+    """What lies below is gone: forget what was derived from it."""
+    log.log_start_offset = offset
+    log.keep_high_watermark_inside()
+    log.leader_epochs.truncate_from_start(offset)
+    log.producers.on_log_start_offset(offset)
+    for stale in log.snapshots.offsets:
+        if stale < log.segments[0].base_offset:
+            log.snapshots.remove(stale)
 
 
 def count_expired(

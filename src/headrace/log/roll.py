@@ -8,10 +8,15 @@ the 32 bits that the indexes have for it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from headrace.log.config import LogConfig
 from headrace.log.offset_index import MAX_RELATIVE_OFFSET
 from headrace.log.segment import LogSegment
 from headrace.records.checksum import crc32c
+
+if TYPE_CHECKING:
+    from headrace.log.log import PartitionLog
 
 
 def must_roll(
@@ -53,3 +58,29 @@ def is_old(segment: LogSegment, config: LogConfig, timestamp: int, now_ms: int) 
     first = segment.first_timestamp()
     age_ms = timestamp - first if first >= 0 else now_ms - segment.created_ms
     return age_ms > limit_ms
+
+
+def begin_segment(log: PartitionLog, base_offset: int) -> None:
+    """Complete the active segment and go on in a new one. An OSError leaves the log as it was."""
+    segments = log.segments
+    if segments.active.base_offset == base_offset:
+        return  # It is empty.
+    segments.active.seal()
+    log.write_snapshot(base_offset)
+    fresh = new_segment(log, base_offset)
+    segments.active.cool()
+    segments.add(fresh)
+    log.log_end_offset = base_offset
+
+
+def new_segment(log: PartitionLog, base_offset: int) -> LogSegment:
+    """Empty files for a segment; the caller gives it its place."""
+    log.folder_changes += 1
+    return LogSegment(
+        log.disk,
+        log.folder,
+        base_offset,
+        index_interval_bytes=log.config.index_interval_bytes,
+        now_ms=log.last_now_ms,
+        create=True,
+    )

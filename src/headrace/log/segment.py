@@ -75,7 +75,7 @@ class LogSegment:
         self._bytes_since_index = 0
         self._checked = False
         self._rebuilt = False
-        self._recent = RecentBatches()
+        self._recent: RecentBatches | None = None
         if create:
             self.clear()
 
@@ -92,7 +92,7 @@ class LogSegment:
         self._first_timestamp = None
         self._bytes_since_index = 0
         self._note_time_index()
-        self._recent.clear()
+        self._recent = RecentBatches()
         self._checked = True
 
     # Writing.
@@ -116,7 +116,9 @@ class LogSegment:
         max_timestamp: int,
     ) -> None:
         """Take a batch into account that was written, or found by recovery, at `position`."""
+        recent = self._recent
         assert self.max_timestamp is not None
+        assert recent is not None, "only a hot segment is written"
         if max_timestamp > self.max_timestamp:
             self.max_timestamp = max_timestamp
             self.max_timestamp_offset = last_offset
@@ -127,7 +129,7 @@ class LogSegment:
         self._bytes_since_index += size
         if position == 0:
             self._first_timestamp = max_timestamp
-        self._recent.add(position, base_offset, last_offset)
+        recent.add(position, base_offset, last_offset)
 
     # Hot and cold.
 
@@ -155,7 +157,7 @@ class LogSegment:
         last = self.offset_index.last()
         position = 0 if last is None else last.position
         self._note_time_index()
-        self._recent.clear()
+        self._recent = RecentBatches()
         self._bytes_since_index = 0
         end_offset = self.base_offset
         for at, header in walk(self.log, position, self.size):
@@ -187,7 +189,7 @@ class LogSegment:
         """Give back the memory of a sealed segment."""
         self.offset_index.cool()
         self.time_index.cool()
-        self._recent.clear()
+        self._recent = None
 
     def _note_time_index(self) -> None:
         last = self.time_index.last()
@@ -197,8 +199,9 @@ class LogSegment:
 
     def locate(self, offset: int) -> BatchPlace | None:
         """The batch that holds `offset`, or the next one behind a gap; None at the end."""
-        if self._recent.covers(offset):
-            return self._recent.find(offset, self.size)
+        recent = self._recent
+        if recent is not None and recent.covers(offset):
+            return recent.find(offset, self.size)
         self.check_indexes()
         entry = self.offset_index.lookup(offset)
         try:
@@ -290,7 +293,7 @@ class LogSegment:
         self.time_index.truncate_to(header.next_offset)
         self.txn_index.truncate(header.base_offset)
         self._note_time_index()
-        self._recent.clear()
+        self._recent = RecentBatches()
         # As if an entry were due, which makes the batch at `position` get its entry back.
         self._bytes_since_index = MAX_POSITION
         self._checked = True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.log.roll import new_segment
 from headrace.log.segment import LogSegment
 from headrace.log.transactions import replay
 
@@ -31,7 +32,7 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
 def truncate_fully_and_start_at(log: PartitionLog, offset: int) -> None:
     """Drop everything, so that the log begins and ends with `offset`."""
     _remove(log, list(log.segments))
-    log.segments.start_over(log.new_segment(offset))
+    log.segments.start_over(new_segment(log, offset))
     log.log_start_offset = offset
     log.leader_epochs.clear()
     _set_end(log, offset)

@@ -174,6 +174,12 @@ def check_batch(view: memoryview, header: BatchHeader) -> None:
         )
 
 
+def check_magic(view: memoryview) -> None:
+    """Refuse the old message formats by their name, also where they are shorter than a header."""
+    if len(view) > MAGIC_AT and view[MAGIC_AT] != MAGIC:
+        raise _refused_magic(view[MAGIC_AT])
+
+
 def check_from_client(header: BatchHeader) -> None:
     """Refuse what is well-formed, but not a producer's to write."""
     if header.attributes & (CONTROL_BIT | DELETE_HORIZON_BIT):
@@ -231,8 +237,7 @@ def split_batches(
     end = len(view)
     while pos < end:
         left = end - pos
-        if left > MAGIC_AT and view[pos + MAGIC_AT] != MAGIC:
-            raise _refused_magic(view[pos + MAGIC_AT])
+        check_magic(view[pos:])
         if left < HEADER_SIZE:
             if allow_partial_tail:
                 return

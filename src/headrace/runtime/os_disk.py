@@ -195,10 +195,13 @@ def _mode(path: str) -> int | None:
 
 
 class OsLock:
+    """Both kinds of lock: `flock` also holds inside one process, `lockf` is what Java takes."""
+
     def __init__(self, path: str) -> None:
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._fd)
             raise

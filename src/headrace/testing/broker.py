@@ -56,6 +56,7 @@ class Broker:
         self._environment = dict(environment or {})
         self._process: subprocess.Popen[str] | None = None
         self._lines: list[str] = []
+        self._answered = False
         self._said_more = threading.Condition()
         self._reader: threading.Thread | None = None
 
@@ -110,6 +111,7 @@ class Broker:
         for key, value in self._properties.items():
             command += ["--set", f"{key}={value}"]
         self._lines = []
+        self._answered = False
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -123,7 +125,7 @@ class Broker:
         assert stream is not None
         self._reader = threading.Thread(target=self._read, args=(stream, ready), daemon=True)
         self._reader.start()
-        if not ready.wait(_START_TIMEOUT_S) or self._process.poll() is not None:
+        if not ready.wait(_START_TIMEOUT_S) or not self._answered:
             self.kill()
             raise BrokerFailed(f"the broker did not start:\n{self.output}")
         return self
@@ -138,8 +140,9 @@ class Broker:
                 match = _READY.match(line)
                 if match:
                     self._port = int(match[2])
+                    self._answered = True
                     ready.set()
-        ready.set()  # the process ended; `start` looks whether it should have
+        ready.set()  # the process has ended; `start` finds that it never answered
 
     def stop(self) -> None:
         """Stop cleanly (SIGTERM); temporary data is removed."""

@@ -60,6 +60,7 @@ _APIS: Final = {
         Api(1, "Fetch", 4, 18),
         Api(2, "ListOffsets", 1, 11),
         Api(3, "Metadata", 0, 13),
+        Api(10, "FindCoordinator", 0, 6),
         Api(18, "ApiVersions", 0, 4),
         Api(19, "CreateTopics", 2, 7),
         Api(20, "DeleteTopics", 1, 6),

@@ -100,7 +100,12 @@ def _kcat() -> tuple[str, dict[str, str]]:
 
     def fill(folder: Path) -> None:
         apt_get, dpkg = need("apt-get"), need("dpkg")
-        run([apt_get, "download", "kcat", "librdkafka1", "libyajl2"], cwd=folder)
+        download = [apt_get, "download", "kcat", "librdkafka1", "libyajl2"]
+        try:
+            run(download, cwd=folder)
+        except AssertionError:  # a new machine has no list of packages yet
+            run([apt_get, "update"])
+            run(download, cwd=folder)
         for package in sorted(folder.glob("*.deb")):
             run([dpkg, "-x", package, folder])
 

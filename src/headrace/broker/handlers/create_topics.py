@@ -2,7 +2,7 @@
 
 Behaviour: each topic is judged on its own, and all that are accepted are created in one transaction
 of the tree; when the answer leaves they can be written to. A name that occurs twice in a request is
-refused, so are two names that differ only in `.` and `_`. `validate_only` answers as if.
+refused once, and so are names that differ only in `.` and `_`. `validate_only` answers as if.
 
 Version notes: v4 default partition count and replication factor (KIP-464) · v5 flexible, configs of
 the new topic in the answer (KIP-525) · v7 topic ids.
@@ -66,11 +66,11 @@ async def _create(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsR
 
     await broker.metadata.change(decide)
     results = []
-    for asked in request.topics:
-        if asked.name in faults:
-            results.append(_refused(asked.name, faults[asked.name]))
+    for name in dict.fromkeys(asked.name for asked in request.topics):
+        if name in faults:
+            results.append(_refused(name, faults[name]))
         else:
-            results.append(_accepted(broker, created[asked.name], request.validate_only))
+            results.append(_accepted(broker, created[name], request.validate_only))
     return CreateTopicsResponse(topics=results)
 
 

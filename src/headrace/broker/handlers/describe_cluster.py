@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from headrace.broker import authorized_operations
 from headrace.broker.dispatch import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.describe_cluster import (
@@ -23,13 +24,16 @@ if TYPE_CHECKING:
     from headrace.broker.connection import Call
 
 _BROKERS: Final = 1
+_CONTROLLERS: Final = 2
 
 
 def handle(broker: Broker, request: DescribeClusterRequest, call: Call) -> Answer:
     image = broker.metadata.image
     if request.endpoint_type != _BROKERS:
         return DescribeClusterResponse(
-            error_code=Error.MISMATCHED_ENDPOINT_TYPE,
+            error_code=Error.MISMATCHED_ENDPOINT_TYPE
+            if request.endpoint_type == _CONTROLLERS
+            else Error.UNSUPPORTED_ENDPOINT_TYPE,
             error_message="this listener serves brokers; ask with endpoint type 1",
             endpoint_type=_BROKERS,
             cluster_id=image.cluster_id,
@@ -54,6 +58,9 @@ def handle(broker: Broker, request: DescribeClusterRequest, call: Call) -> Answe
         cluster_id=image.cluster_id,
         controller_id=image.controller_id,
         brokers=brokers,
+        cluster_authorized_operations=authorized_operations.ON_CLUSTER
+        if request.include_cluster_authorized_operations
+        else authorized_operations.NOT_ASKED,
     )
 
 

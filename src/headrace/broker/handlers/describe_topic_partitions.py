@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.dispatch import Answer, Handler
-from headrace.cluster.topic_names import INTERNAL_TOPICS
+from headrace.cluster.topic_names import INTERNAL_TOPICS, name_problem
 from headrace.errors import Error
 from headrace.types import ZERO_UUID
 from headrace.wire.messages.describe_topic_partitions import (
@@ -48,7 +48,9 @@ def handle(broker: Broker, request: DescribeTopicPartitionsRequest, call: Call) 
         if topic is None:
             topics.append(
                 DescribeTopicPartitionsResponseTopic(
-                    error_code=Error.UNKNOWN_TOPIC_OR_PARTITION,
+                    error_code=Error.UNKNOWN_TOPIC_OR_PARTITION
+                    if name_problem(name) is None
+                    else Error.INVALID_TOPIC_EXCEPTION,
                     name=name,
                     topic_id=ZERO_UUID,
                     partitions=[],

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from headrace.replica.partition import Partition
 
 _READ_COMMITTED: Final = 1
+_TOPIC_IDS_SINCE: Final = 13
 _LONGEST_WAIT_MS: Final = 0x7FFFFFFF
 _EMPTY: Final = memoryview(b"")
 
@@ -215,7 +216,9 @@ def _refused(index: int, error: Error) -> PartitionData:
 
 
 def handle(broker: Broker, request: FetchRequest, call: Call) -> Answer:
-    plan = broker.fetch_sessions.resolve(request, broker.clock.monotonic_ms())
+    plan = broker.fetch_sessions.resolve(
+        request, broker.clock.monotonic_ms(), by_topic_id=call.version >= _TOPIC_IDS_SINCE
+    )
     if plan.error:
         return FetchResponse(error_code=plan.error, session_id=0, responses=[])
     return _Fetch(broker, request, call, plan).begin()

@@ -2,7 +2,8 @@
 
 Behaviour: a fresh producer id with epoch 0 for an idempotent producer; ids come in blocks that the
 cluster's tree hands out, so no two producers ever share one. A producer that names its id and epoch
-gets a new id, as Kafka does without a transactional id (KIP-360).
+gets a new id, as Kafka does without a transactional id (KIP-360); one without the other is
+INVALID_REQUEST.
 
 Version notes: v2 flexible · v3 producer id and epoch (KIP-360) · v5 transactions v2 (KIP-890).
 
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from headrace.broker.dispatch import Answer, Handler
 from headrace.errors import Error
+from headrace.types import NO_EPOCH, NO_PRODUCER_ID
 from headrace.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 if TYPE_CHECKING:
@@ -31,6 +33,10 @@ def handle(broker: Broker, request: InitProducerIdRequest, call: Call) -> Answer
             else Error.COORDINATOR_NOT_AVAILABLE
         )
         return InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=-1)
+    if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_EPOCH):
+        return InitProducerIdResponse(
+            error_code=Error.INVALID_REQUEST, producer_id=-1, producer_epoch=-1
+        )
     return _hand_out(broker)
 
 

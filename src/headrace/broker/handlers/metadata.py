@@ -11,7 +11,7 @@ Version notes: v1 rack, controller, internal flag · v2 cluster id · v4 auto-cr
 offline replicas · v7 leader epoch · v8 authorized operations · v9 flexible · v10 topic ids ·
 v13 top-level error (KIP-1102).
 
-Not done: authorized operations (always unknown until there is an authorizer).
+Not done: an authorizer; authorized operations are therefore all there are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import random
 import uuid
 from typing import TYPE_CHECKING
 
-from headrace.broker import logs
+from headrace.broker import authorized_operations, logs
 from headrace.broker.dispatch import Answer, Handler
 from headrace.broker.handlers.create_topics import topic_defaults
 from headrace.cluster.image import ClusterImage, TopicCreated
@@ -49,8 +49,8 @@ def handle(broker: Broker, request: MetadataRequest, call: Call) -> Answer:
     image = broker.metadata.image
     asked = request.topics
     if asked is None or (call.version == 0 and not asked):
-        topics = [describe_topic(broker, topic) for topic in image.topics.values()]
-        return _response(broker, call, topics)
+        topics = [describe_topic(broker, topic, request) for topic in image.topics.values()]
+        return _response(broker, call, request, topics)
     missing = [
         topic.name
         for topic in asked
@@ -58,12 +58,16 @@ def handle(broker: Broker, request: MetadataRequest, call: Call) -> Answer:
     ]
     may_create = request.allow_auto_topic_creation if call.version >= 4 else True
     if missing and may_create and broker.config.get_bool("auto.create.topics.enable"):
-        return _create_then_answer(broker, asked, missing, call)
-    return _answer(broker, asked, call)
+        return _create_then_answer(broker, request, asked, missing, call)
+    return _answer(broker, request, asked, call)
 
 
 async def _create_then_answer(
-    broker: Broker, asked: list[MetadataRequestTopic], missing: list[str], call: Call
+    broker: Broker,
+    request: MetadataRequest,
+    asked: list[MetadataRequestTopic],
+    missing: list[str],
+    call: Call,
 ) -> MetadataResponse:
     def decide(image: ClusterImage) -> list[TopicCreated]:
         created: dict[str, TopicCreated] = {}
@@ -83,10 +87,12 @@ async def _create_then_answer(
         return list(created.values())
 
     await broker.metadata.change(decide)
-    return _answer(broker, asked, call)
+    return _answer(broker, request, asked, call)
 
 
-def _answer(broker: Broker, asked: list[MetadataRequestTopic], call: Call) -> MetadataResponse:
+def _answer(
+    broker: Broker, request: MetadataRequest, asked: list[MetadataRequestTopic], call: Call
+) -> MetadataResponse:
     image = broker.metadata.image
     topics = []
     for wanted in asked:
@@ -105,12 +111,12 @@ def _answer(broker: Broker, asked: list[MetadataRequestTopic], call: Call) -> Me
                 continue
         topic = image.topics.get(name or "")
         if topic is not None:
-            topics.append(describe_topic(broker, topic))
+            topics.append(describe_topic(broker, topic, request))
         else:
             topics.append(
                 MetadataResponseTopic(error_code=_absence(name), name=name or "", partitions=[])
             )
-    return _response(broker, call, topics)
+    return _response(broker, call, request, topics)
 
 
 def _absence(name: str | None) -> Error:
@@ -122,7 +128,9 @@ def _absence(name: str | None) -> Error:
     return Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def describe_topic(broker: Broker, topic: TopicImage) -> MetadataResponseTopic:
+def describe_topic(
+    broker: Broker, topic: TopicImage, request: MetadataRequest
+) -> MetadataResponseTopic:
     partitions = []
     for index, partition in enumerate(topic.partitions):
         offline = broker.storage.is_offline(topic.name, index)
@@ -143,10 +151,15 @@ def describe_topic(broker: Broker, topic: TopicImage) -> MetadataResponseTopic:
         topic_id=topic.id,
         is_internal=topic.name in INTERNAL_TOPICS,
         partitions=partitions,
+        topic_authorized_operations=authorized_operations.ON_TOPIC
+        if request.include_topic_authorized_operations
+        else authorized_operations.NOT_ASKED,
     )
 
 
-def _response(broker: Broker, call: Call, topics: list[MetadataResponseTopic]) -> MetadataResponse:
+def _response(
+    broker: Broker, call: Call, request: MetadataRequest, topics: list[MetadataResponseTopic]
+) -> MetadataResponse:
     image = broker.metadata.image
     listener = call.connection.listener.name
     return MetadataResponse(
@@ -163,6 +176,9 @@ def _response(broker: Broker, call: Call, topics: list[MetadataResponseTopic]) -
         cluster_id=image.cluster_id,
         controller_id=image.controller_id,
         topics=topics,
+        cluster_authorized_operations=authorized_operations.ON_CLUSTER
+        if request.include_cluster_authorized_operations
+        else authorized_operations.NOT_ASKED,
     )
 
 

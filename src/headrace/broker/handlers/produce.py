@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from headrace.broker.dispatch import LATER, Answer, Handler, reply
-from headrace.errors import ClientFault, Error
+from headrace.errors import ClientFault, Error, InvalidRecords
 from headrace.replica.waiters import CommitWaiter
 from headrace.types import ZERO_UUID
 from headrace.wire.messages.produce import (
+    BatchIndexAndErrorMessage,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -122,6 +123,12 @@ def _refused(broker: Broker, index: int, fault: ClientFault) -> PartitionProduce
         log_append_time_ms=-1,
         log_start_offset=-1,
         error_message=fault.message or None,
+        record_errors=[
+            BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=fault.message)
+            for index in fault.indexes
+        ]
+        if isinstance(fault, InvalidRecords)
+        else [],
     )
 
 

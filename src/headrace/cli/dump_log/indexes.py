@@ -33,7 +33,7 @@ def dump_offset_index(path: Path, wanted: Wanted) -> Iterator[Entry]:
                 fault = "it does not follow the entry before it"
             elif header is None:
                 fault = "no batch begins at this position"
-            elif False:
+            elif header.last_offset != base_offset + relative:
                 fault = f"the batch there ends with offset {header.last_offset}"
             entry = judged(entry, fault)
         last = (relative, position)

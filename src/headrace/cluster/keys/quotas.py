@@ -20,30 +20,6 @@ from headrace.cluster.config_types import (
 
 QUOTAS_KEYS: Final = (
     ConfigKey(
-        "follower.replication.throttled.rate",
-        LONG,
-        FOREVER,
-        "Bytes per second that throttled followers on this broker may fetch.",
-        at_least(0),
-        mode=PER_BROKER,
-    ),
-    ConfigKey(
-        "leader.replication.throttled.rate",
-        LONG,
-        FOREVER,
-        "Bytes per second that throttled leaders on this broker may serve to followers.",
-        at_least(0),
-        mode=PER_BROKER,
-    ),
-    ConfigKey(
-        "replica.alter.log.dirs.io.max.bytes.per.second",
-        LONG,
-        FOREVER,
-        "Bytes per second with which replicas may move between data folders.",
-        at_least(0),
-        mode=PER_BROKER,
-    ),
-    ConfigKey(
         "alter.config.policy.class.name",
         CLASS,
         None,
@@ -97,6 +73,22 @@ QUOTAS_KEYS: Final = (
         importance=LOW,
     ),
     ConfigKey(
+        "follower.replication.throttled.rate",
+        LONG,
+        FOREVER,
+        "Bytes per second that throttled followers on this broker may fetch.",
+        at_least(0),
+        mode=PER_BROKER,
+    ),
+    ConfigKey(
+        "leader.replication.throttled.rate",
+        LONG,
+        FOREVER,
+        "Bytes per second that throttled leaders on this broker may serve to followers.",
+        at_least(0),
+        mode=PER_BROKER,
+    ),
+    ConfigKey(
         "metric.reporters",
         LIST,
         "",
@@ -143,6 +135,14 @@ QUOTAS_KEYS: Final = (
         "Length of a sample for client quotas.",
         at_least(1),
         LOW,
+    ),
+    ConfigKey(
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+        LONG,
+        FOREVER,
+        "Bytes per second with which replicas may move between data folders.",
+        at_least(0),
+        mode=PER_BROKER,
     ),
     ConfigKey(
         "replication.quota.window.num",

@@ -216,12 +216,6 @@ SECURITY_KEYS: Final = (
         "Largest message that is read from a client before it is authenticated.",
     ),
     ConfigKey(
-        "super.users",
-        STRING,
-        "",
-        "Principals that may do everything, separated by semicolons: User:Bob;User:Alice.",
-    ),
-    ConfigKey(
         "ssl.allow.dn.changes",
         BOOLEAN,
         "false",
@@ -387,5 +381,11 @@ SECURITY_KEYS: Final = (
         "JKS",
         "Format of that file.",
         mode=PER_BROKER,
+    ),
+    ConfigKey(
+        "super.users",
+        STRING,
+        "",
+        "Principals that may do everything, separated by semicolons: User:Bob;User:Alice.",
     ),
 )
