@@ -70,7 +70,7 @@ def grow(disk: MemoryDisk, witness: Witness) -> None:
 def copy(disk: MemoryDisk, witness: Witness) -> None:
     """A follower that is cut back to an earlier offset and goes on differently."""
     log = new_log(disk, CONFIG)
-    for base in range(0, 24, 3):
+    for base in range(0, 54, 3):
         replicated(log, batch(3, base_offset=base, leader_epoch=base // 9, timestamp=NOW_MS + base))
         witness.step(log)
     log.flush()

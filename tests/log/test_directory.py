@@ -492,8 +492,9 @@ def test_a_crash_at_any_moment_leaves_a_directory_that_loads() -> None:
             assert not report.was_clean or "deleted 1" in done
             if "wrote 0" in done:
                 assert again.logs[ORDERS_0].log_end_offset == 3
-            if "created 1" in done and "deleted 1" not in done and rng is None:
-                assert again.logs[ORDERS_1].topic_id == TOPIC_ID
+            if ORDERS_1 in again.logs:
+                # Nothing was written to it, so its folder may be gone and its id unknown.
+                assert again.logs[ORDERS_1].topic_id in (TOPIC_ID, ZERO_UUID)
             if "deleted 1" in done:
                 assert ORDERS_1 not in again.logs
             if "closed" in done:

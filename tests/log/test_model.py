@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -43,7 +44,7 @@ class LogAndList(RuleBasedStateMachine):
         idempotent=st.booleans(),
     )
     def append(self, count: int, size: int, time: int, idempotent: bool) -> None:
-        producer = (
+        producer: dict[str, Any] = (
             {"producer_id": 7, "producer_epoch": self.epoch, "base_sequence": self.sequence}
             if idempotent
             else {}

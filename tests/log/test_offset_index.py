@@ -74,6 +74,19 @@ def test_cold_and_hot_search_agree(steps: list[int], picks: list[int]) -> None:
     assert [index.lookup(BASE + pick) for pick in picks] == wanted
 
 
+@pytest.mark.parametrize("count", [2047, 2048, 2049, 4097, 5001])
+def test_a_large_cold_index_is_searched_in_pieces(count: int) -> None:
+    """Every entry of an index that is larger than one read is found."""
+    index = new_index(MemoryDisk())
+    for number in range(count):
+        index.append(BASE + 2 * number + 2, 100 * number + 100)
+    index.cool()
+    for number in (0, 1, 2, count // 2 - 1, count // 2, count // 2 + 1, count - 2, count - 1):
+        for offset in (BASE + 2 * number + 2, BASE + 2 * number + 3):
+            assert index.lookup(offset) == (BASE + 2 * number + 2, 100 * number + 100)
+    assert index.lookup(BASE + 1).position == 0
+
+
 def test_a_cold_index_holds_nothing_in_memory_and_comes_back() -> None:
     """Thousands of old segments cost no memory: their entries are in the file only."""
     disk = MemoryDisk()

@@ -469,3 +469,43 @@ def test_a_folder_of_apache_kafka_with_preallocated_indexes_opens() -> None:
         assert offsets(log) == list(range(80))
         log.close()
         assert derived_files(disk) == before
+
+
+def test_times_of_lost_batches_are_forgotten() -> None:
+    """An index may outlive the records it names; the largest time must be that of a record."""
+    disk = new_disk()
+    config = LogConfig(index_interval_bytes=200)
+    log = filled(disk, config)
+    log.close()
+    place = log.segments.active.locate(60)
+    assert place is not None
+    disk.open(LOG).truncate(place.position)
+    log = reopened(disk, config, clean=False, recovery_point=70)
+    assert log.log_end_offset == 60
+    assert log.offset_of_max_timestamp() == (NOW_MS + 29, 58)
+    assert log.segments.active.largest_timestamp() == (NOW_MS + 29, 59)
+
+
+def test_batches_larger_than_a_read_are_recovered() -> None:
+    """Recovery reads four megabytes at a time, but a batch may have more."""
+    disk = new_disk()
+    config = LogConfig(max_message_bytes=10 << 20)
+    log = new_log(disk, config)
+    for size in (100, 5 << 20, 100, 9 << 20):
+        append(log, size=size)
+    log = reopened(disk, config, clean=False)
+    assert log.log_end_offset == 4
+    disk.open(LOG).truncate(disk.open(LOG).size() - 1)
+    log = reopened(disk, config, clean=False)
+    assert log.log_end_offset == 3
+
+
+def test_producers_of_deleted_records_are_not_brought_back() -> None:
+    """Recovery learns of producers from the log's start on, as a follower would."""
+    disk = new_disk()
+    log = new_log(disk)
+    append(log, producer_id=7, producer_epoch=0, base_sequence=0)
+    append(log, count=2, producer_id=8, producer_epoch=0, base_sequence=0)
+    log.flush()
+    log = reopened(disk.crash(), clean=False, log_start_offset=2)
+    assert [entry.producer_id for entry in log.producers.active_producers()] == [8]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -232,3 +233,22 @@ def test_a_start_beyond_the_end_empties_the_log() -> None:
     assert (log.log_start_offset, log.log_end_offset) == (50, 50)
     assert files(disk, ".log") == ["00000000000000000050.log"]
     assert append(log).base_offset == 50
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_offsets_are_never_given_out_again(seed: int) -> None:
+    """A power cut after everything was deleted must not make the log begin at 0 again."""
+    disk = new_disk()
+    log = daily(disk, 3)
+    log.flush()
+    log.apply_retention(NOW_MS + 100 * DAY_MS)
+    log = reopened(disk.crash(Random(seed)), log.config, clean=False, recovery_point=3)
+    assert log.log_end_offset == 3
+
+
+def test_what_was_never_flushed_and_is_gone_needs_no_flush() -> None:
+    """The recovery point follows the log's start."""
+    log = daily(new_disk(), 10)
+    assert log.recovery_point == 0
+    log.apply_retention(NOW_MS + 9 * DAY_MS)
+    assert log.recovery_point == log.log_start_offset == 2

@@ -11,6 +11,8 @@ from headrace.records.builder import BatchBuilder
 from headrace.testing import MemoryDisk
 from tests.log.logs import FOLDER, NOW_MS, files, new_disk
 
+SIZE = 85  # of a batch that `add` writes
+
 
 def new_segment(disk: MemoryDisk, base_offset: int = 100, interval: int = 150) -> LogSegment:
     disk.make_folder(FOLDER)
@@ -30,8 +32,8 @@ def add(segment: LogSegment, base_offset: int, count: int = 2, timestamp: int = 
     return position
 
 
-def filled(disk: MemoryDisk) -> tuple[LogSegment, list[int]]:
-    segment = new_segment(disk)
+def filled(disk: MemoryDisk, interval: int = 150) -> tuple[LogSegment, list[int]]:
+    segment = new_segment(disk, interval=interval)
     positions = [add(segment, 100 + 2 * n, timestamp=NOW_MS + n) for n in range(20)]
     return segment, positions
 
@@ -70,11 +72,12 @@ def test_memory_of_recent_batches_is_bounded() -> None:
         assert place.position == positions[number]
 
 
-def test_entries_follow_kafkas_rule() -> None:
-    """An entry for the first batch behind each interval: its last offset, where it begins."""
-    segment, positions = filled(new_disk())
-    size = positions[1]
-    step = 150 // size + 1
+@pytest.mark.parametrize(("interval", "step"), [(SIZE - 1, 1), (SIZE, 2), (2 * SIZE, 3)])
+def test_entries_follow_kafkas_rule(interval: int, step: int) -> None:
+    """An entry for the first batch *more* than an interval behind the last one that has an entry:
+    its last offset, and where it begins."""
+    segment, positions = filled(new_disk(), interval)
+    assert positions[1] == SIZE
     index = segment.offset_index
     wanted = [(101 + 2 * n, positions[n]) for n in range(step, 20, step)]
     assert [index.entry(n) for n in range(len(index))] == wanted

@@ -95,3 +95,24 @@ def test_an_earlier_complete_swap_is_kept_beside_a_later_incomplete_one() -> Non
     log = reopened(disk, SMALL)
     assert leftovers(disk) == []
     assert offsets(log) == list(range(1, 8))
+
+
+def test_a_swap_caught_between_its_files_is_dropped() -> None:
+    """The log is already called `.swap`, its index still `.cleaned`: not all were complete."""
+    disk = new_disk()
+    four_segments(disk)
+    disk.open(f"{FOLDER}/{2:020d}.index.cleaned", create=True)
+    disk.open(f"{FOLDER}/{2:020d}.log.swap", create=True).append([batch(base_offset=3)])
+    log = reopened(disk, SMALL)
+    assert leftovers(disk) == []
+    assert offsets(log) == list(range(8))
+
+
+def test_nothing_of_a_replaced_segment_is_left() -> None:
+    """The old segment of the same name had aborted transactions; the new one has none."""
+    disk = new_disk()
+    four_segments(disk)
+    disk.open(f"{FOLDER}/{0:020d}.txnindex", create=True).append([bytes(34)])
+    write_segment(disk, 0, ".swap", batch(base_offset=1))
+    reopened(disk, SMALL)
+    assert files(disk, ".txnindex") == []

@@ -6,6 +6,7 @@ topic whose deletion a crash interrupted is deleted, not adopted.
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING
 
 from headrace.broker import logs
@@ -29,7 +30,7 @@ def finish_deletions(tree: Tree, storage: Storage) -> None:
 
 async def adopt(metadata: Metadata, storage: Storage, broker_id: int) -> None:
     """Make topics of the partition folders that nobody in the cluster knows."""
-    for name, found in storage.unknown_logs(metadata.image.topic_names).items():
+    for name, found in storage.unknown_logs(metadata.image).items():
         if name in metadata.image.topics:
             logs.LOG_MANAGER.error(
                 "Folders of %s belong to another topic of that name and are not served", name
@@ -46,9 +47,7 @@ async def adopt(metadata: Metadata, storage: Storage, broker_id: int) -> None:
 
 def _topic(name: str, found: list[PartitionLog], broker_id: int) -> TopicImage:
     """A topic that fits the folders; partitions between them that are missing begin empty."""
-    topic_id = next(log.topic_id for log in found)
-    assert topic_id is not None
-    assert topic_id != ZERO_UUID
+    topic_id = next((log.topic_id for log in found if log.topic_id != ZERO_UUID), uuid.uuid4())
     highest = max(log.topic_partition.partition for log in found)
     epochs = {log.topic_partition.partition: log.leader_epochs.latest_epoch for log in found}
     partitions = [

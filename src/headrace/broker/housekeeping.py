@@ -85,6 +85,9 @@ class Housekeeping:
         for directory in self._broker.storage.directories:
             if directory.online:
                 directory.remove_doomed(now_ms)
+                for log in directory.logs.values():
+                    if log.doomed:
+                        log.remove_doomed(now_ms)
 
     def expire_producers(self) -> None:
         now_ms = self._broker.clock.now_ms()

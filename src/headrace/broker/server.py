@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headrace.broker.dispatch import Dispatcher
     from headrace.broker.reporter import Reporter
 
-_SCRATCH_BYTES: Final = 256 * 1024
+_SCRATCH_BYTES: Final = 128 * 1024
 _BACKLOG: Final = 1024
 
 

@@ -10,21 +10,20 @@ from __future__ import annotations
 import asyncio
 import errno
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from headrace.broker import logs
 from headrace.errors import ClientFault, ConfigError, Error
 from headrace.log.directory import LogDirectory
 from headrace.log.placement import choose_directory
 from headrace.replica.partition import Partition
-from headrace.types import TopicPartition
+from headrace.types import ZERO_UUID, TopicPartition
 
 if TYPE_CHECKING:
-    from headrace.cluster.image import PartitionImage, TopicImage
+    from headrace.cluster.image import ClusterImage, PartitionImage, TopicImage
     from headrace.log import Flush, LogConfig, PartitionLog
     from headrace.runtime.clock import Clock
 
@@ -140,14 +139,21 @@ class Storage:
                         "move the stale one of the two folders away"
                     )
 
-    def unknown_logs(self, topic_ids: Iterable[UUID]) -> dict[str, list[PartitionLog]]:
-        """Logs on our disks whose topic id nobody in the cluster knows, by topic name."""
-        known = set(topic_ids)
+    def unknown_logs(self, image: ClusterImage) -> dict[str, list[PartitionLog]]:
+        """Logs on our disks whose topic nobody in the cluster knows, by topic name.
+
+        A log without an id is from before topics had one, and is known by its topic's name.
+        """
         found: dict[str, list[PartitionLog]] = {}
         for directory in self.directories:
-            for topic_partition, log in directory.logs.items():
-                if log.topic_id is not None and log.topic_id not in known:
-                    found.setdefault(topic_partition.topic, []).append(log)
+            for (topic, _), log in directory.logs.items():
+                known = (
+                    topic in image.topics
+                    if log.topic_id == ZERO_UUID
+                    else log.topic_id in image.topic_names
+                )
+                if not known:
+                    found.setdefault(topic, []).append(log)
         return found
 
     # -- flushing ---------------------------------------------------------------------------------

@@ -231,7 +231,6 @@ class LogDirectory:
                 Error.KAFKA_STORAGE_ERROR, f"{topic_partition} cannot be created: {reason}"
             )
         log = PartitionLog.create(self._disk, folder, topic_partition, topic_id, config, now_ms)
-        self._disk.sync_folder(self.path)
         self.logs[topic_partition] = log
         return log
 

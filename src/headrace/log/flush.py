@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from headrace.log import partition_metadata
 from headrace.log.names import segment_path
 from headrace.log.snapshot import SUFFIX as SNAPSHOT
 from headrace.runtime.disk import Disk
+from headrace.types import ZERO_UUID
 
 if TYPE_CHECKING:
     from headrace.log.log import PartitionLog
@@ -27,12 +29,12 @@ class Syncable(Protocol):
 class Flush:
     """What must reach the disk for everything below `up_to` to survive a power cut."""
 
-    __slots__ = ("_disk", "_files", "_folder", "folder_changes", "truncations", "up_to")
+    __slots__ = ("_disk", "_files", "_folders", "folder_changes", "truncations", "up_to")
 
     def __init__(
         self,
         disk: Disk,
-        folder: str | None,
+        folders: Sequence[str],
         files: Sequence[Syncable],
         *,
         up_to: int,
@@ -40,7 +42,7 @@ class Flush:
         folder_changes: int,
     ) -> None:
         self._disk = disk
-        self._folder = folder
+        self._folders = folders
         self._files = files
         self.up_to = up_to
         self.truncations = truncations
@@ -55,8 +57,8 @@ class Flush:
                 # Retention or a truncation has removed the segment meanwhile; its records are
                 # gone on purpose and the rest of the flush still counts.
                 continue
-        if self._folder is not None:
-            self._disk.sync_folder(self._folder)
+        for folder in self._folders:
+            self._disk.sync_folder(folder)
 
 
 def prepare_flush(log: PartitionLog) -> Flush | None:
@@ -77,9 +79,15 @@ def prepare_flush(log: PartitionLog) -> Flush | None:
     ]
     log.unsynced_snapshots.clear()
     log.unflushed_since_ms = None
+    folders = [log.folder] if has_new_names else []
+    if log.is_new:
+        # Creating a topic syncs nothing; what its first records need to be found is synced here.
+        folders.append(log.folder.rpartition("/")[0])
+        if log.topic_id != ZERO_UUID:
+            files.append(log.disk.open(f"{log.folder}/{partition_metadata.FILE_NAME}"))
     return Flush(
         log.disk,
-        log.folder if has_new_names else None,
+        folders,
         files,
         up_to=log.log_end_offset,
         truncations=log.truncations,

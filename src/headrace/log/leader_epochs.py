@@ -75,8 +75,15 @@ class LeaderEpochs:
             raise InvariantViolated(f"leader epoch {epoch} at offset {start_offset} cannot exist")
         if epoch == self.latest_epoch and start_offset >= self._starts[-1]:
             return False
+        before = self.entries
         self._insert(epoch, start_offset)
-        self._write(sync=True)
+        try:
+            self._write(sync=True)
+        except OSError:
+            self._cut(0)
+            for entry in before:
+                self._insert(*entry)
+            raise
         return True
 
     def end_offset_for(self, requested_epoch: int, log_end_offset: int) -> tuple[int, int]:

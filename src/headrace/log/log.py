@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from headrace.errors import ClientFault, Error
+from headrace.errors import ClientFault, CorruptData, Error
 from headrace.log import partition_metadata, retention, truncation
 from headrace.log.append import (
     CREATE_TIME,
@@ -54,6 +54,7 @@ class PartitionLog:
         "folder",
         "folder_changes",
         "folder_changes_synced",
+        "is_new",
         "last_now_ms",
         "leader_epochs",
         "log_end_offset",
@@ -95,6 +96,7 @@ class PartitionLog:
         self.doomed: list[tuple[int, LogSegment]] = []
         self.folder_changes = 0 if parts.is_as_found else 1
         self.folder_changes_synced = 0
+        self.is_new = False  # nothing of the folder has ever been synced
         self.last_now_ms = now_ms
         self.unflushed_since_ms: int | None = None
         self.unsynced_snapshots: list[int] = []
@@ -127,7 +129,14 @@ class PartitionLog:
             now_ms=now_ms,
             on_progress=on_progress,
         )
-        topic_id = partition_metadata.read(disk, folder) or ZERO_UUID
+        try:
+            topic_id = partition_metadata.read(disk, folder) or ZERO_UUID
+        except CorruptData:
+            # The file is synced with the first records. Before that a power cut may tear it, and
+            # whoever knows the topic writes it again.
+            if clean and parts.log_end_offset > 0:
+                raise
+            topic_id = ZERO_UUID
         return cls(disk, folder, topic_partition, topic_id, config, parts, now_ms)
 
     @classmethod
@@ -144,7 +153,9 @@ class PartitionLog:
         disk.make_folder(folder)
         if topic_id != ZERO_UUID:
             partition_metadata.write(disk, folder, topic_id)
-        return cls.open(disk, folder, topic_partition, config, clean=False, now_ms=now_ms)
+        log = cls.open(disk, folder, topic_partition, config, clean=False, now_ms=now_ms)
+        log.is_new = True
+        return log
 
     # What is known about the log.
 
@@ -358,6 +369,7 @@ class PartitionLog:
         then other records may have taken the place of those that were flushed.
         """
         self.folder_changes_synced = max(self.folder_changes_synced, flush.folder_changes)
+        self.is_new = False
         if flush.truncations == self.truncations:
             self.recovery_point = max(self.recovery_point, flush.up_to)
 
@@ -375,12 +387,13 @@ class PartitionLog:
 
     def close(self) -> None:
         """Make everything durable and final, so that the next start reads next to nothing. A log
-        to which nothing happened since it was opened is left as it is.
+        to which nothing happened since it was opened, or ever, is left as it is.
         """
-        self.segments.active.seal()
-        end = self.log_end_offset
-        if end > self.log_start_offset and end not in self.snapshots.offsets:
-            self.write_snapshot(end)
-        self.flush()
+        if not (self.is_new and self.log_end_offset == 0):
+            self.segments.active.seal()
+            end = self.log_end_offset
+            if end > self.log_start_offset and end not in self.snapshots.offsets:
+                self.write_snapshot(end)
+            self.flush()
         for segment in self.segments:
             segment.close()

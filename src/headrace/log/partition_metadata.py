@@ -41,14 +41,19 @@ def decode(data: bytes, path: str) -> UUID:
 
 
 def read(disk: Disk, folder: str) -> UUID | None:
-    """The topic's id, or None in a folder from before topics had one (KIP-516)."""
+    """The topic's id, or None in a folder from before topics had one (KIP-516).
+
+    A power cut soon after the folder was made may leave the file empty, which is as good as none:
+    whoever knows the topic writes it again.
+    """
     path = f"{folder}/{FILE_NAME}"
     try:
         data = read_all(disk, path)
     except FileNotFoundError:
         return None
-    return decode(data, path)
+    return decode(data, path) if data else None
 
 
 def write(disk: Disk, folder: str, topic_id: UUID) -> None:
-    write_atomically(disk, f"{folder}/{FILE_NAME}", encode(topic_id))
+    """Not synced: the log's first flush does that, and before it there is nothing to lose."""
+    write_atomically(disk, f"{folder}/{FILE_NAME}", encode(topic_id), sync=False)

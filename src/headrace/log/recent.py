@@ -42,9 +42,9 @@ class RecentBatches:
             del positions[:drop], self._base_offsets[:drop], self._last_offsets[:drop]
 
     def covers(self, offset: int) -> bool:
-        """Whether `find` knows the answer: the offset lies behind the first batch kept here."""
+        """Whether `find` knows the answer: the offset does not lie before the batches kept here."""
         last_offsets = self._last_offsets
-        return len(last_offsets) > 0 and offset > last_offsets[0]
+        return len(last_offsets) > 0 and offset >= last_offsets[0]
 
     def find(self, offset: int, end: int) -> BatchPlace | None:
         """The batch that holds `offset`, or the next one behind a gap; None behind the last.

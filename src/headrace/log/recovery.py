@@ -184,7 +184,11 @@ class _Validation:
         index = first
         while not cut and index + 1 < len(segments):
             following = segments[index + 1]
-            if not self._may_follow(following.base_offset, end):
+            # A hole right below the recovery point is one that retention made: of the segments it
+            # removed, a power cut may have brought this one back and not the others.
+            if following.base_offset != recovery_point and not self._may_follow(
+                following.base_offset, end
+            ):
                 break  # The end of this segment is missing, although it ends with a whole batch.
             segment.seal()
             segment.cool()
@@ -223,7 +227,7 @@ class _Validation:
             valid = at + header.size
             if header.partition_leader_epoch > epochs.latest_epoch:
                 epochs.assign(header.partition_leader_epoch, base_offset)
-            if header.producer_id >= 0 and base_offset >= applied_up_to:
+            if header.producer_id >= 0 and end > applied_up_to:
                 note_written(producers, segment, header, marker, base_offset, self.now_ms)
         producers.map_end_offset = max(end, applied_up_to)
         self._report(segment.size - position)

@@ -53,12 +53,11 @@ class LogSegment:
         *,
         index_interval_bytes: int,
         now_ms: int,
-        suffix: str = "",
         create: bool = False,
         has_txn_index: bool = False,
     ) -> None:
         def path(kind: str) -> str:
-            return names.segment_path(folder, base_offset, kind + suffix)
+            return names.segment_path(folder, base_offset, kind)
 
         self._disk = disk
         self.base_offset = base_offset

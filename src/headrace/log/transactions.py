@@ -58,7 +58,7 @@ def replay(producers: ProducerState, segments: Segments, up_to: int, now_ms: int
         if segment.base_offset >= up_to:
             break
         for position, header in segment.headers_from(start):
-            if header.producer_id >= 0 and header.base_offset >= start:
+            if header.producer_id >= 0:
                 marker = None
                 if header.is_control:
                     batch = memoryview(segment.log.read(position, header.size))

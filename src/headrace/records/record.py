@@ -170,32 +170,64 @@ _LOW_BYTE_HOP: Final = tuple(
 )
 
 
-def count_records(payload: Buffer, count: int) -> bool:
+# Records of one producer are often of one size. A run of them is proven by comparing every first
+# and every second byte of its length fields at once, which costs no Python step for each record.
+_RUN: Final = 64
+_REPEATED: Final = tuple(bytes((byte,)) * _RUN for byte in range(0x100))
+
+
+def count_records(records: Buffer, count: int) -> bool:
     """Whether exactly `count` records fill the payload, by hopping from length to length.
 
     Nothing is read but the lengths and nothing is allocated for each record, so this is what a
     leader can afford on every batch that it takes.
     """
-    one_byte_hop = _ONE_BYTE_HOP
-    low_byte_hop = _LOW_BYTE_HOP
+    payload = memoryview(records)
     position = 0
     try:
-        for _ in repeat(None, count):
-            first = payload[position]
-            if first < 0x80:
-                position += one_byte_hop[first]
-                continue
-            second = payload[position + 1]
-            if second < 0x80:
-                position += low_byte_hop[first] + (second << 6)
-            else:
-                position = _hop_far(payload, position)
+        while count >= _RUN:
+            after = _run_end(payload, position)
+            position = after if after else _hop(payload, position, _RUN)
+            count -= _RUN
+        position = _hop(payload, position, count)
     except IndexError:
         return False
     return position == len(payload)
 
 
-def _hop_far(payload: Buffer, position: int) -> int:
+def _run_end(payload: memoryview, position: int) -> int:
+    """The end of a whole run of records of one size; 0 if they are not."""
+    first = payload[position]
+    end = _hop(payload, position, 1)
+    size = end - position
+    stop = position + _RUN * size
+    if stop > len(payload) or payload[position:stop:size].tobytes() != _REPEATED[first]:
+        return 0
+    if first >= 0x80:
+        second = payload[position + 1]
+        if second >= 0x80 or payload[position + 1 : stop : size].tobytes() != _REPEATED[second]:
+            return 0
+    return stop
+
+
+def _hop(payload: memoryview, position: int, count: int) -> int:
+    """The end of the `count` records from `position` on; IndexError where there are not so many."""
+    one_byte_hop = _ONE_BYTE_HOP
+    low_byte_hop = _LOW_BYTE_HOP
+    for _ in repeat(None, count):
+        first = payload[position]
+        if first < 0x80:
+            position += one_byte_hop[first]
+            continue
+        second = payload[position + 1]
+        if second < 0x80:
+            position += low_byte_hop[first] + (second << 6)
+        else:
+            position = _hop_far(payload, position)
+    return position
+
+
+def _hop_far(payload: memoryview, position: int) -> int:
     """The end of the record at `position`, whose length has three bytes or more (8 KiB and up)."""
     try:
         length, start = read_varint(bytes(payload[position : position + 5]), 0)
