@@ -69,7 +69,7 @@ def reader(
 
 def take(consumer: Consumer, count: int) -> list[Message]:
     """The next `count` records, one at a time, so that the consumer's place is exact."""
-    found = []
+    found: list[Message] = []
     while len(found) < count:
         message = consumer.poll(TIMEOUT_SECONDS)
         assert message is not None, f"{len(found)} of {count} records came in time"

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable
 
 import pytest
-from confluent_kafka.admin import AdminClient  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient
 
 from headrace.errors import Error
 from headrace.testing import Broker

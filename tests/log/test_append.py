@@ -101,14 +101,19 @@ def test_a_batch_is_in_the_file_when_append_returns() -> None:
 
 @pytest.mark.spec("admin:LS-08", "admin:LS-17", "admin:LS-30", "slides:A02")
 def test_a_new_log_has_kafkas_files() -> None:
-    """A partition is a folder whose segment files share a stem of twenty digits."""
+    """A partition is a folder; with its first records come segment files that share a stem."""
     disk = new_disk()
-    new_log(disk)
+    log = new_log(disk)
+    assert files(disk) == ["partition.metadata"]
+    append(log)
+    log.close()
     stem = "00000000000000000000"
     assert files(disk) == [
         f"{stem}.index",
         f"{stem}.log",
         f"{stem}.timeindex",
+        "00000000000000000001.snapshot",
+        "leader-epoch-checkpoint",
         "partition.metadata",
     ]
 

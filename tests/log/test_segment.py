@@ -40,9 +40,12 @@ def filled(disk: MemoryDisk, interval: int = 150) -> tuple[LogSegment, list[int]
 
 @pytest.mark.spec("admin:LS-17")
 def test_the_files_share_a_stem_of_twenty_digits() -> None:
-    """The stem is the base offset; log and indexes exist from the beginning."""
+    """The stem is the base offset; the log exists at once, its indexes when it is complete."""
     disk = new_disk()
-    new_segment(disk, 368_769)
+    segment = new_segment(disk, 368_769)
+    assert files(disk) == ["00000000000000368769.log"]
+    add(segment, 368_769)
+    segment.seal()
     stem = "00000000000000368769"
     assert files(disk) == [f"{stem}.index", f"{stem}.log", f"{stem}.timeindex"]
 

@@ -50,13 +50,21 @@ class IndexFile:
         return file
 
     def start(self) -> None:
-        """Begin hot and empty, whatever the file holds."""
-        self._file = self._disk.open(self._path, create=True)
-        if self._file.size():
-            self._file.truncate(0)
+        """Begin hot and empty, whatever the file holds. A missing one stays missing for now."""
+        if self._disk.exists(self._path):
+            if self.file.size():
+                self.file.truncate(0)
+            self.needs_sync = True
+        else:
+            self._file = None
         self.entries = bytearray()
         self._saved_bytes = 0
-        self.needs_sync = True
+
+    def make_real(self) -> None:
+        """Let there be a file, even if the index has no entries; a clean start expects it."""
+        if self._file is None and not self._disk.exists(self._path):
+            self._file = self._disk.open(self._path, create=True)
+            self.needs_sync = True
 
     def load(self) -> None:
         """Become hot. The zeros behind the last entry, which Kafka allocates ahead, are cut off."""
@@ -78,6 +86,7 @@ class IndexFile:
         """Append to the file what is in memory only."""
         entries = self.entries
         if entries is not None and len(entries) > self._saved_bytes:
+            self.make_real()
             self.file.append([bytes(entries[self._saved_bytes :])])
             self._saved_bytes = len(entries)
             self.needs_sync = True
@@ -86,7 +95,7 @@ class IndexFile:
         """Forget the entries in memory, once they are in the file."""
         self.save()
         self.entries = None
-        self.file.close()
+        self.close()
 
     def keep(self, count: int) -> None:
         """Drop all entries but the first `count`; the index must be hot."""
@@ -101,6 +110,7 @@ class IndexFile:
 
     def sync(self) -> None:
         self.save()
+        self.make_real()
         self.file.sync()
         self.needs_sync = False
 

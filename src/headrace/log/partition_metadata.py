@@ -15,7 +15,7 @@ from typing import Final
 from uuid import UUID
 
 from headrace.errors import CorruptData
-from headrace.runtime.disk import Disk, read_all, write_atomically
+from headrace.runtime.disk import Disk, read_all
 from headrace.types import ZERO_UUID, uuid_from_text, uuid_to_text
 
 FILE_NAME: Final = "partition.metadata"
@@ -56,4 +56,7 @@ def read(disk: Disk, folder: str) -> UUID | None:
 
 def write(disk: Disk, folder: str, topic_id: UUID) -> None:
     """Not synced: the log's first flush does that, and before it there is nothing to lose."""
-    write_atomically(disk, f"{folder}/{FILE_NAME}", encode(topic_id), sync=False)
+    file = disk.open(f"{folder}/{FILE_NAME}", create=True)
+    file.truncate(0)
+    file.append([encode(topic_id)])
+    file.close()

@@ -214,6 +214,9 @@ class _Validation:
         epochs, producers = self.epochs, self.producers
         applied_up_to = producers.map_end_offset
         valid = position
+        if position >= segment.size:
+            producers.map_end_offset = max(end, applied_up_to)
+            return end, False
         for at, header, batch in intact(segment.log, position, segment.size):
             base_offset = header.base_offset
             if not self._may_follow(base_offset, end) or not fits(segment, header.last_offset):

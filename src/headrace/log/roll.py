@@ -54,7 +54,7 @@ def is_old(segment: LogSegment, config: LogConfig, timestamp: int, now_ms: int) 
     """
     limit_ms = config.segment_ms
     if config.segment_jitter_ms > 0:
-        limit_ms -= crc32c(segment.log.path.encode()) % config.segment_jitter_ms
+        limit_ms -= crc32c(segment.path.encode()) % config.segment_jitter_ms
     first = segment.first_timestamp()
     age_ms = timestamp - first if first >= 0 else now_ms - segment.created_ms
     return age_ms > limit_ms

@@ -32,14 +32,15 @@ class LogSegment:
         "_disk",
         "_first_timestamp",
         "_index_interval_bytes",
+        "_log",
         "_rebuilt",
         "_recent",
         "base_offset",
         "created_ms",
-        "log",
         "max_timestamp",
         "max_timestamp_offset",
         "offset_index",
+        "path",
         "size",
         "time_index",
         "txn_index",
@@ -63,8 +64,14 @@ class LogSegment:
         self.base_offset = base_offset
         self.created_ms = now_ms
         self._index_interval_bytes = index_interval_bytes
-        self.log: File = disk.open(path(names.LOG), create=create)
-        self.size = self.log.size()
+        self.path = path(names.LOG)
+        self._log: File | None = None
+        self.size = 0
+        if base_offset > 0 or not create:
+            # The name of an empty segment remembers where the log goes on. At offset 0 there is
+            # nothing to remember, and a topic without records needs no files.
+            self._log = disk.open(self.path, create=create)
+            self.size = self._log.size()
         self.offset_index = OffsetIndex(disk, path(names.OFFSET_INDEX), base_offset)
         self.time_index = TimeIndex(disk, path(names.TIME_INDEX), base_offset)
         self.txn_index = TransactionIndex(disk, path(names.TXN_INDEX), exists=has_txn_index)
@@ -77,6 +84,14 @@ class LogSegment:
         self._recent: RecentBatches | None = None
         if create:
             self.clear()
+
+    @property
+    def log(self) -> File:
+        """The file with the batches; it comes into being when it is first asked for."""
+        file = self._log
+        if file is None:
+            file = self._log = self._disk.open(self.path, create=True)
+        return file
 
     def clear(self) -> None:
         """Begin hot and empty."""
@@ -159,7 +174,7 @@ class LogSegment:
         self._recent = RecentBatches()
         self._bytes_since_index = 0
         end_offset = self.base_offset
-        for at, header in walk(self.log, position, self.size):
+        for at, header in self._headers(position):
             if last is not None and at == position and header.last_offset != last.offset:
                 raise CorruptData(f"{self.offset_index.path}: no batch ends with {last.offset}")
             self.note_header(at, header)
@@ -181,8 +196,10 @@ class LogSegment:
         if self.is_hot:
             assert self.max_timestamp is not None
             self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset)
-            self.time_index.save()
-            self.offset_index.save()
+            for index in (self.time_index, self.offset_index):
+                index.save()
+                if self.size:
+                    index.make_real()
 
     def cool(self) -> None:
         """Give back the memory of a sealed segment."""
@@ -213,17 +230,21 @@ class LogSegment:
             return self._walk_to(offset, self.offset_index.lookup(offset).position)
 
     def _walk_to(self, offset: int, position: int) -> BatchPlace | None:
-        for at, header in walk(self.log, position, self.size):
+        for at, header in self._headers(position):
             if header.last_offset >= offset:
                 if 0 < position == at and header.base_offset > offset:
                     raise CorruptData(f"{self.offset_index.path}: points beyond offset {offset}")
                 return BatchPlace(at, header.size, header.base_offset)
         return None
 
+    def _headers(self, position: int) -> Iterator[tuple[int, BatchHeader]]:
+        """Position and header of every batch from `position` on."""
+        return walk(self.log, position, self.size) if position < self.size else iter(())
+
     def headers_from(self, offset: int) -> Iterator[tuple[int, BatchHeader]]:
         """Position and header of the batch that holds `offset` and of all behind it."""
         place = self.locate(offset)
-        return iter(()) if place is None else walk(self.log, place.position, self.size)
+        return iter(()) if place is None else self._headers(place.position)
 
     def first_timestamp(self) -> int:
         """The largest timestamp of the first batch, by which the segment's age is measured."""
@@ -231,7 +252,7 @@ class LogSegment:
         if known is None:
             if self.size == 0:
                 return NO_TIMESTAMP
-            known = next(walk(self.log, 0, self.size))[1].max_timestamp
+            known = next(self._headers(0))[1].max_timestamp
             self._first_timestamp = known
         return known
 
@@ -312,7 +333,7 @@ class LogSegment:
         if last is None:
             return None
         try:
-            header = next(walk(self.log, last.position, self.size))[1]
+            header = next(self._headers(last.position))[1]
         except CorruptData:
             return None
         return (last.position, header) if header.last_offset == last.offset else None
@@ -343,7 +364,7 @@ class LogSegment:
 
     def files_to_sync(self) -> list[Syncable]:
         """Save the indexes and list every file that a flush must sync."""
-        files: list[Syncable] = [self.log]
+        files: list[Syncable] = [] if self._log is None else [self._log]
         for index in (self.time_index, self.offset_index):
             index.save()
             if index.needs_sync:
@@ -360,16 +381,19 @@ class LogSegment:
         def path(kind: str) -> str:
             return names.segment_path(folder, self.base_offset, kind + suffix)
 
-        self.log.rename(path(names.LOG))
+        self.path = path(names.LOG)
+        if self._log is not None:
+            self._log.rename(self.path)
         self.offset_index.rename(path(names.OFFSET_INDEX))
         self.time_index.rename(path(names.TIME_INDEX))
         self.txn_index.rename(path(names.TXN_INDEX))
 
     def remove(self) -> None:
         """Delete the files; it does not matter if some are gone already."""
-        self.log.close()
+        if self._log is not None:
+            self._log.close()
         try:
-            self._disk.remove(self.log.path)
+            self._disk.remove(self.path)
         except FileNotFoundError:
             pass
         self.offset_index.remove()
@@ -377,7 +401,8 @@ class LogSegment:
         self.txn_index.remove()
 
     def close(self) -> None:
-        self.log.close()
+        if self._log is not None:
+            self._log.close()
         self.offset_index.close()
         self.time_index.close()
         self.txn_index.close()

@@ -66,11 +66,17 @@ async def _create(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsR
 
     await broker.metadata.change(decide)
     results = []
+    described: dict[tuple[tuple[str, str], ...], list[CreatableTopicConfigs]] = {}
     for name in dict.fromkeys(asked.name for asked in request.topics):
         if name in faults:
             results.append(_refused(name, faults[name]))
         else:
-            results.append(_accepted(broker, created[name], request.validate_only))
+            change = created[name]
+            # Most topics of a request have the same settings; their description is long.
+            key = tuple(change.configs.items())
+            if key not in described:
+                described[key] = _describe(broker, change)
+            results.append(_accepted(change, described[key], request.validate_only))
     return CreateTopicsResponse(topics=results)
 
 
@@ -91,7 +97,22 @@ def topic_defaults(broker: Broker) -> TopicDefaults:
     )
 
 
-def _accepted(broker: Broker, change: TopicCreated, validate_only: bool) -> CreatableTopicResult:
+def _describe(broker: Broker, change: TopicCreated) -> list[CreatableTopicConfigs]:
+    return [
+        CreatableTopicConfigs(
+            name=entry.name,
+            value=entry.value,
+            read_only=entry.read_only,
+            config_source=entry.source,
+            is_sensitive=entry.is_sensitive,
+        )
+        for entry in describe_topic(change.configs, broker.config)
+    ]
+
+
+def _accepted(
+    change: TopicCreated, configs: list[CreatableTopicConfigs], validate_only: bool
+) -> CreatableTopicResult:
     topic = change.topic
     return CreatableTopicResult(
         name=topic.name,
@@ -100,16 +121,7 @@ def _accepted(broker: Broker, change: TopicCreated, validate_only: bool) -> Crea
         error_message=None,
         num_partitions=len(topic.partitions),
         replication_factor=len(topic.partitions[0].replicas),
-        configs=[
-            CreatableTopicConfigs(
-                name=entry.name,
-                value=entry.value,
-                read_only=entry.read_only,
-                config_source=entry.source,
-                is_sensitive=entry.is_sensitive,
-            )
-            for entry in describe_topic(change.configs, broker.config)
-        ],
+        configs=configs,
     )
 
 
