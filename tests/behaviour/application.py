@@ -25,11 +25,17 @@ def write(
     values: Iterable[bytes],
     *,
     partition: int = 0,
-    key: bytes | None = None,
+    know_leader: bool = False,
     **settings: Any,
 ) -> list[Message]:
-    """Write values with a producer that is gone afterwards; what it was told about each."""
+    """Write values with a producer that is gone afterwards; what it was told about each.
+
+    A producer that knows the leader beforehand has all values in its buffer when it is flushed,
+    so that the batches depend on its settings alone.
+    """
     producer = new_producer(bootstrap, **settings)
+    if know_leader:
+        producer.list_topics(topic, timeout=TIMEOUT_SECONDS)
     reports: list[Message] = []
 
     def note(error: KafkaError | None, message: Message) -> None:
@@ -37,7 +43,7 @@ def write(
         reports.append(message)
 
     for value in values:
-        producer.produce(topic, value, key=key, partition=partition, on_delivery=note)
+        producer.produce(topic, value, partition=partition, on_delivery=note)
     unsent = producer.flush(TIMEOUT_SECONDS)
     assert unsent == 0, f"{unsent} records were not delivered in time"
     return reports

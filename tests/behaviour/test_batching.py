@@ -11,6 +11,7 @@ from headrace.records.batch import BatchHeader
 from headrace.records.compression import Codec
 from headrace.testing import Broker
 from tests.behaviour.application import (
+    TIMEOUT_SECONDS,
     new_producer,
     numbered,
     read,
@@ -42,8 +43,12 @@ def test_a_larger_batch_size_makes_fewer_batches(
     counts = {}
     for batch_size in (1_000, 10_000, 1_000_000):
         topic = new_topic()
-        settings: dict[str, Any] = {"batch_size": batch_size, "linger_ms": 1000, "acks": acks}
-        write(broker.bootstrap_servers, topic, EVENTS, **settings)
+        settings: dict[str, Any] = {
+            "batch_size": batch_size,
+            "linger_ms": LONG_LINGER_MS,
+            "acks": acks,
+        }
+        write(broker.bootstrap_servers, topic, EVENTS, know_leader=True, **settings)
         assert values(read(broker.bootstrap_servers, topic, len(EVENTS))) == EVENTS
         found = batches(connection, topic)
         assert max(header.size for header in found) <= batch_size
@@ -72,6 +77,7 @@ def test_an_unfilled_batch_leaves_when_it_has_lingered(
 ) -> None:
     """Nobody flushes: the producer itself sends what it has after linger.ms, as one batch."""
     producer = new_producer(broker.bootstrap_servers, linger_ms=200)
+    producer.list_topics(topic, timeout=TIMEOUT_SECONDS)
     for value in numbered(5):
         producer.produce(topic, value, partition=0)
     eventually(lambda: offset_at(connection, topic, LATEST).offset == 5, "the linger")
@@ -92,8 +98,12 @@ def test_a_batch_is_compressed_once_and_stays_so(
         ("none", 1000),
     ):
         topic = new_topic()
-        settings: dict[str, Any] = {"compression_type": name, "batch_num_messages": batch_messages}
-        write(broker.bootstrap_servers, topic, EVENTS, linger_ms=1000, **settings)
+        settings: dict[str, Any] = {
+            "compression_type": name,
+            "batch_num_messages": batch_messages,
+            "linger_ms": LONG_LINGER_MS,
+        }
+        write(broker.bootstrap_servers, topic, EVENTS, know_leader=True, **settings)
         found = batches(connection, topic)
         assert {header.compression for header in found} == {Codec[name.upper()]}
         assert sum(header.record_count for header in found) == len(EVENTS)
@@ -110,7 +120,8 @@ def test_both_sides_keep_a_buffer() -> None:
     """A thousand sends are one write; one fetch feeds a reader that has lost its broker."""
     with Broker() as broker:
         with Connection(broker.bootstrap_servers) as connection:
-            write(broker.bootstrap_servers, "buffered", EVENTS, linger_ms=1000)
+            settings: dict[str, Any] = {"linger_ms": LONG_LINGER_MS, "know_leader": True}
+            write(broker.bootstrap_servers, "buffered", EVENTS, **settings)
             assert [header.record_count for header in batches(connection, "buffered")] == [1000]
         with reader(broker.bootstrap_servers, "buffered") as consumer:
             first = take(consumer, 1)

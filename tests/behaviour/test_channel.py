@@ -125,7 +125,7 @@ def test_one_at_a_time_in_the_background_or_in_batches(
         producer.produce(background, value, partition=0, on_delivery=note)
     while len(told) < 10:
         assert producer.poll(TIMEOUT_SECONDS) > 0, "no acknowledgement came"
-    write(broker.bootstrap_servers, together, numbered(10), linger_ms=1000)
+    write(broker.bootstrap_servers, together, numbered(10), linger_ms=1000, know_leader=True)
     for topic in (one_by_one, background, together):
         assert values(read(broker.bootstrap_servers, topic, 10)) == numbered(10)
     assert offsets(told) == list(range(10))

@@ -144,8 +144,9 @@ def test_what_is_not_committed_is_not_seen(held_disk: HeldDisk, tmp_path: Path) 
 @pytest.mark.spec("book2:J-33")
 def test_a_partition_is_written_at_its_end_only(broker: Broker, topic: str) -> None:
     """After each append the file is what it was before and the new batch behind it."""
-    (segment,) = (broker.data_dir / f"{topic}-0").glob("*.log")
     with Connection(broker.bootstrap_servers) as connection:
+        produced(connection, topic, numbered_records(2))
+        (segment,) = (broker.data_dir / f"{topic}-0").glob("*.log")
         before = segment.read_bytes()
         for count in (1, 50, 7):
             batch = batch_of(numbered_records(count))

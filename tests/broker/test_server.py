@@ -35,16 +35,15 @@ def free_port(host: str) -> int:
         return int(sock.getsockname()[1])
 
 
-def create(connection: Connection, name: str) -> None:
-    request = CreateTopicsRequest(
-        topics=[
-            CreatableTopic(
-                name=name, num_partitions=1, replication_factor=1, assignments=[], configs=[]
-            )
-        ],
-        timeout_ms=10_000,
+def new_topic(name: str) -> CreateTopicsRequest:
+    topic = CreatableTopic(
+        name=name, num_partitions=1, replication_factor=1, assignments=[], configs=[]
     )
-    assert connection.ask(request, 5).topics[0].error_code == 0
+    return CreateTopicsRequest(topics=[topic], timeout_ms=10_000)
+
+
+def create(connection: Connection, name: str) -> None:
+    assert connection.ask(new_topic(name), 5).topics[0].error_code == 0
 
 
 @pytest.mark.spec("admin:RQ-19")
@@ -166,3 +165,22 @@ def test_a_client_that_does_not_read_holds_up_nobody_else() -> None:
                 pass  # The broker has stopped reading: that is the back-pressure.
             assert sent < 64 << 20
             assert polite.ask(ApiVersionsRequest(), 0).error_code == 0
+
+
+@pytest.mark.spec("admin:RQ-02", "admin:RQ-04")
+def test_a_full_request_queue_holds_clients_back_and_lets_them_go_again() -> None:
+    """queued.max.requests=1: twenty clients at once are all served, one after the other."""
+    with Broker({"queued.max.requests": 1}) as broker:
+        connections = [Connection(broker.bootstrap_servers) for _ in range(20)]
+        try:
+            sent = []
+            for index, connection in enumerate(connections):
+                for again in range(3):
+                    request = new_topic(f"topic-{index}-{again}")
+                    sent.append((connection, connection.send(request, 5)))
+            for connection, correlation_id in sent:
+                answer = connection.answer(correlation_id, CreateTopicsRequest, 5)
+                assert answer.topics[0].error_code == 0
+        finally:
+            for connection in connections:
+                connection.__exit__(None, None, None)

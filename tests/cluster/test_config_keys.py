@@ -91,7 +91,7 @@ def test_topic_keys_and_their_broker_keys_agree() -> None:
         pytest.param("offsets.topic.num.partitions", 50),
         pytest.param("offsets.topic.replication.factor", 3),
         pytest.param("queued.max.requests", 500),
-        pytest.param("replica.lag.time.max.ms", 30000, marks=pytest.mark.spec("admin:Z-14")),
+        ("replica.lag.time.max.ms", 30000),
         pytest.param("socket.send.buffer.bytes", 102400),
         pytest.param("transaction.max.timeout.ms", 900000),
         pytest.param("unclean.leader.election.enable", False),

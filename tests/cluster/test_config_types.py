@@ -96,7 +96,6 @@ def test_a_password_is_not_shown_in_a_complaint() -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.spec("admin:Z-24")
 def test_the_timestamp_type_has_two_spellings() -> None:
     """`0` and `1` are taken for CreateTime and LogAppendTime, and stored as Kafka spells them."""
     for declared in (
@@ -110,7 +109,6 @@ def test_the_timestamp_type_has_two_spellings() -> None:
             declared.parse("2")
 
 
-@pytest.mark.spec("admin:Z-28")
 def test_cleanup_policy_is_a_list() -> None:
     """Both policies together are `delete,compact`; `both` is not a word that Kafka knows."""
     declared = TOPIC_KEYS["cleanup.policy"]

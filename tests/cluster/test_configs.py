@@ -98,7 +98,7 @@ def test_retention_in_milliseconds_minutes_or_hours(static: dict[str, str], expe
     assert topic_value("retention.ms", {}, BrokerConfig(static)) == expected
 
 
-@pytest.mark.spec("slides:A44", "slides:A47", "slides:A48", "admin:Z-19")
+@pytest.mark.spec("slides:A44", "slides:A47", "slides:A48")
 def test_keys_that_fall_back_to_other_keys() -> None:
     """log.roll.ms over log.roll.hours, log.flush.interval.ms over the scheduler's period."""
     assert topic_value("segment.ms", {}, BrokerConfig()) == 168 * 3_600_000

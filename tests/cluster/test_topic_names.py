@@ -59,7 +59,6 @@ def test_names_that_share_metrics_share_a_key() -> None:
     assert collision_key("a-b") != collision_key("a_b")
 
 
-@pytest.mark.spec("admin:Z-11")
 def test_internal_topics_have_their_kafka_names() -> None:
     """The offsets topic is __consumer_offsets, with two underscores in front."""
     assert {"__consumer_offsets", "__transaction_state", "__share_group_state"} == INTERNAL_TOPICS

@@ -128,7 +128,9 @@ class Connection(asyncio.BufferedProtocol):
         if self._out and not self._blocked:
             self._flush()
         if len(self._pending) >= _MAX_PENDING:
-            self._pause()
+            self.pause()
+        elif self._dispatcher.overloaded:
+            self._dispatcher.hold(self)
 
     def eof_received(self) -> bool:
         return False
@@ -187,7 +189,7 @@ class Connection(asyncio.BufferedProtocol):
         if out and not self._blocked:
             self._flush()
         if not self._reading and len(pending) < _MAX_PENDING and not self._blocked:
-            self._resume()
+            self.resume()
 
     def refuse(self, reason: str) -> None:
         """Close a connection whose bytes make no sense; only the log hears why."""
@@ -274,7 +276,7 @@ class Connection(asyncio.BufferedProtocol):
             self._writer_fd = os.dup(self._fd)
         self._loop.add_writer(self._writer_fd, self._on_writable)
         if sum(len(chunk) for chunk in self._out) > _HIGH_WATER:
-            self._pause()
+            self.pause()
 
     def _on_writable(self) -> None:
         self._loop.remove_writer(self._writer_fd)
@@ -282,14 +284,15 @@ class Connection(asyncio.BufferedProtocol):
         self.last_active = self._loop.time()
         self._flush()
         if not self._blocked and not self._reading and len(self._pending) < _MAX_PENDING:
-            self._resume()
+            self.resume()
 
-    def _pause(self) -> None:
+    def pause(self) -> None:
+        """Leave further requests in the socket; the client feels it as a full window."""
         if self._reading and not self.closed:
             self._reading = False
             self._transport.pause_reading()
 
-    def _resume(self) -> None:
-        if not self.closed:
+    def resume(self) -> None:
+        if not self._reading and not self.closed:
             self._reading = True
             self._transport.resume_reading()

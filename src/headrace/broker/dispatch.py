@@ -72,15 +72,24 @@ class Dispatcher:
             self._handlers[handler.key] = handler
         self._max_queued = max_queued
         self._tasks: set[asyncio.Task[None]] = set()
-
-    @property
-    def in_flight(self) -> int:
-        """Requests that are being worked on in the background."""
-        return len(self._tasks)
+        self._held: list[Connection] = []
 
     @property
     def overloaded(self) -> bool:
+        """Whether `queued.max.requests` are being worked on in the background."""
         return len(self._tasks) >= self._max_queued
+
+    def hold(self, connection: Connection) -> None:
+        """Read no more from a connection until there is room for what it may ask."""
+        self._held.append(connection)
+        connection.pause()
+
+    def _on_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if self._held and not self.overloaded:
+            held, self._held = self._held, []
+            for connection in held:
+                connection.resume()
 
     def on_frame(self, connection: Connection, frame: bytes | bytearray) -> None:
         """Dispatch one request; whatever is wrong with it is told to its sender alone."""
@@ -127,7 +136,7 @@ class Dispatcher:
 
         task = asyncio.get_running_loop().create_task(finish())
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._on_done)
 
     def _refuse_version(
         self, connection: Connection, handler: Handler, version: int, correlation_id: int

@@ -128,19 +128,17 @@ class OsFile:
             written += count
 
     def read(self, position: int, size: int) -> bytes:
-        with self.descriptor() as fd:
+        fd = self._pin()
+        try:
             data = os.pread(fd, size, position)
-            if len(data) == size or not data:
-                return data
-            parts = [data]
-            got = len(data)
-            while got < size:
-                data = os.pread(fd, size - got, position + got)
-                if not data:
+            while 0 < len(data) < size:
+                more = os.pread(fd, size - len(data), position + len(data))
+                if not more:
                     break
-                parts.append(data)
-                got += len(data)
-            return b"".join(parts)
+                data += more
+            return data
+        finally:
+            self._unpin()
 
     def write_at(self, position: int, data: Buffer) -> None:
         with self.descriptor() as fd:
