@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -242,6 +243,7 @@ def test_streaming_batch_and_micro_batch_at_once(broker: Broker, topic: str) -> 
 def test_hundreds_of_subscribers_each_get_their_own_copy(broker: Broker, topic: str) -> None:
     """One record published once answers every fetch that waits for it."""
     batch = batch_of(numbered_records(1))
+    began = time.monotonic()
     with contextlib.ExitStack() as open_connections:
         subscribers = [
             open_connections.enter_context(Connection(broker.bootstrap_servers))
@@ -256,6 +258,7 @@ def test_hundreds_of_subscribers_each_get_their_own_copy(broker: Broker, topic: 
             answer = subscriber.answer(correlation_id, FetchRequest, 12)
             copies.add(bytes(answer.responses[0].partitions[0].records)[16:])
     assert copies == {bytes(batch)[16:]}
+    assert time.monotonic() - began < 15
 
 
 @pytest.mark.spec("book1:B-32")

@@ -19,6 +19,7 @@ from headrace.errors import Error, HeadraceError, InvariantViolated
 from headrace.wire import decoder
 from headrace.wire.header import decode_request_header, encode_response, peek
 from headrace.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+from headrace.wire.schema import Decoder
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
@@ -70,6 +71,7 @@ class Dispatcher:
             if handler.key in self._handlers:
                 raise InvariantViolated(f"two handlers for API key {handler.key}")
             self._handlers[handler.key] = handler
+        self._known: dict[tuple[int, int], tuple[Handler, Decoder]] = {}
         self._max_queued = max_queued
         self._tasks: set[asyncio.Task[None]] = set()
         self._held: list[Connection] = []
@@ -95,20 +97,17 @@ class Dispatcher:
         """Dispatch one request; whatever is wrong with it is told to its sender alone."""
         broker = self._broker
         key, version, correlation_id = peek(frame, 0)
-        handler = self._handlers.get(key)
-        if handler is None:
-            connection.refuse(f"API key {key} is not served")
-            return
-        lowest, highest = handler.versions
-        if not lowest <= version <= highest:
-            self._refuse_version(connection, handler, version, correlation_id)
-            return
+        known = self._known.get((key, version))
+        if known is None:
+            known = self._look_up(connection, key, version, correlation_id)
+            if known is None:
+                return
+        handler, decode = known
         reporter = broker.reporter
         reporter.requests[key] += 1
         reporter.bytes_in += len(frame) + 4
-        request_class = handler.request
-        header, position = decode_request_header(frame, 0, request_class)
-        request, position = decoder(request_class, version)(frame, position, memoryview(frame))
+        header, position = decode_request_header(frame, 0, handler.request)
+        request, _ = decode(frame, position, memoryview(frame))
         call = Call(connection, version, correlation_id, header.client_id)
         try:
             answer = handler.handle(broker, request, call)
@@ -137,6 +136,21 @@ class Dispatcher:
         task = asyncio.get_running_loop().create_task(finish())
         self._tasks.add(task)
         task.add_done_callback(self._on_done)
+
+    def _look_up(
+        self, connection: Connection, key: int, version: int, correlation_id: int
+    ) -> tuple[Handler, Decoder] | None:
+        """Who serves this version of an API; None if nobody does, which the client is told."""
+        handler = self._handlers.get(key)
+        if handler is None:
+            connection.refuse(f"API key {key} is not served")
+            return None
+        lowest, highest = handler.versions
+        if not lowest <= version <= highest:
+            self._refuse_version(connection, handler, version, correlation_id)
+            return None
+        known = self._known[key, version] = (handler, decoder(handler.request, version))
+        return known
 
     def _refuse_version(
         self, connection: Connection, handler: Handler, version: int, correlation_id: int

@@ -102,8 +102,10 @@ class OsFile:
     def append(self, chunks: Sequence[Buffer]) -> int:
         fd = self._pin()
         try:
-            position = self.size()
-            expected = sum(len(chunk) for chunk in chunks)
+            position = self._size if self._size >= 0 else self.size()
+            expected = 0
+            for chunk in chunks:
+                expected += len(chunk)
             try:
                 written = os.pwritev(fd, chunks[:_MAX_IOV], position)
                 if written != expected:
