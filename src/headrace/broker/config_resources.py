@@ -1,10 +1,13 @@
-"""Which resource a config request means: a topic, one broker, or all brokers."""
+"""Resources with settings: which one a request means, and how changes to several are made."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from headrace.cluster.image import Change, ClusterImage
 from headrace.errors import ClientFault, Error
 
 if TYPE_CHECKING:
@@ -19,6 +22,53 @@ class ResourceType(IntEnum):
     BROKER_LOGGER = 8
     CLIENT_METRICS = 16
     GROUP = 32
+
+
+class Resource(Protocol):
+    """What both alter requests say of a resource."""
+
+    resource_type: int
+    resource_name: str
+
+
+class Outcome(Protocol):
+    """What both alter responses say of a resource."""
+
+    error_code: int
+    error_message: str | None
+
+
+R = TypeVar("R", bound=Resource)
+S = TypeVar("S", bound=Outcome)
+
+
+async def alter_each(
+    broker: Broker,
+    resources: Sequence[R],
+    decide: Callable[[Broker, ClusterImage, R], Change],
+    new_outcome: Callable[[R], S],
+    *,
+    validate_only: bool,
+) -> list[S]:
+    """Decide about each resource on its own and write what is accepted in one transaction."""
+    outcomes: list[S] = []
+    seen = Counter((resource.resource_type, resource.resource_name) for resource in resources)
+
+    def decide_all(image: ClusterImage) -> list[Change]:
+        accepted: list[Change] = []
+        for resource in resources:
+            outcome = new_outcome(resource)
+            outcomes.append(outcome)
+            try:
+                if seen[resource.resource_type, resource.resource_name] > 1:
+                    raise ClientFault(Error.INVALID_REQUEST, "The resource occurs twice.")
+                accepted.append(decide(broker, image, resource))
+            except ClientFault as fault:
+                outcome.error_code, outcome.error_message = fault.error, fault.message
+        return [] if validate_only else accepted
+
+    await broker.metadata.change(decide_all)
+    return outcomes
 
 
 def broker_of(broker: Broker, name: str) -> int | None:

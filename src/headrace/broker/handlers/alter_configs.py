@@ -12,11 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.config_resources import ResourceType, broker_of, unsupported
+from headrace.broker.config_resources import (
+    ResourceType,
+    alter_each,
+    broker_of,
+    unsupported,
+)
 from headrace.broker.dispatch import Answer, Handler
 from headrace.cluster.config_changes import alter_broker, alter_topic
 from headrace.cluster.image import Change, ClusterImage
-from headrace.errors import ClientFault
 from headrace.wire.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
@@ -34,26 +38,23 @@ def handle(broker: Broker, request: AlterConfigsRequest, call: Call) -> Answer:
 
 
 async def _alter(broker: Broker, request: AlterConfigsRequest) -> AlterConfigsResponse:
-    responses: list[AlterConfigsResourceResponse] = []
+    outcomes = await alter_each(
+        broker,
+        request.resources,
+        _decide_one,
+        _outcome,
+        validate_only=request.validate_only,
+    )
+    return AlterConfigsResponse(responses=outcomes)
 
-    def decide(image: ClusterImage) -> list[Change]:
-        accepted: list[Change] = []
-        for resource in request.resources:
-            answer = AlterConfigsResourceResponse(
-                error_code=0,
-                error_message=None,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-            responses.append(answer)
-            try:
-                accepted.append(_decide_one(broker, image, resource))
-            except ClientFault as fault:
-                answer.error_code, answer.error_message = fault.error, fault.message
-        return [] if request.validate_only else accepted
 
-    await broker.metadata.change(decide)
-    return AlterConfigsResponse(responses=responses)
+def _outcome(resource: AlterConfigsResource) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(
+        error_code=0,
+        error_message=None,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )
 
 
 def _decide_one(broker: Broker, image: ClusterImage, resource: AlterConfigsResource) -> Change:

@@ -11,10 +11,14 @@ Not done: broker loggers, client metrics, groups.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from headrace.broker.config_resources import ResourceType, broker_of, unsupported
+from headrace.broker.config_resources import (
+    ResourceType,
+    alter_each,
+    broker_of,
+    unsupported,
+)
 from headrace.broker.dispatch import Answer, Handler
 from headrace.cluster.config_changes import (
     ConfigOp,
@@ -22,7 +26,6 @@ from headrace.cluster.config_changes import (
     incremental_alter_topic,
 )
 from headrace.cluster.image import Change, ClusterImage
-from headrace.errors import ClientFault, Error
 from headrace.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -42,29 +45,23 @@ def handle(broker: Broker, request: IncrementalAlterConfigsRequest, call: Call) 
 async def _alter(
     broker: Broker, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
-    responses: list[AlterConfigsResourceResponse] = []
-    seen = Counter((entry.resource_type, entry.resource_name) for entry in request.resources)
+    outcomes = await alter_each(
+        broker,
+        request.resources,
+        _decide_one,
+        _outcome,
+        validate_only=request.validate_only,
+    )
+    return IncrementalAlterConfigsResponse(responses=outcomes)
 
-    def decide(image: ClusterImage) -> list[Change]:
-        accepted: list[Change] = []
-        for resource in request.resources:
-            answer = AlterConfigsResourceResponse(
-                error_code=0,
-                error_message=None,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-            responses.append(answer)
-            try:
-                if seen[(resource.resource_type, resource.resource_name)] > 1:
-                    raise ClientFault(Error.INVALID_REQUEST, "The resource occurs twice.")
-                accepted.append(_decide_one(broker, image, resource))
-            except ClientFault as fault:
-                answer.error_code, answer.error_message = fault.error, fault.message
-        return [] if request.validate_only else accepted
 
-    await broker.metadata.change(decide)
-    return IncrementalAlterConfigsResponse(responses=responses)
+def _outcome(resource: AlterConfigsResource) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(
+        error_code=0,
+        error_message=None,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )
 
 
 def _decide_one(broker: Broker, image: ClusterImage, resource: AlterConfigsResource) -> Change:
