@@ -128,6 +128,22 @@ def test_a_log_can_be_read_again(broker: Broker, connection: Connection, topic: 
     assert bytes(fetched(connection, topic, 0).records)[: len(stored)] == stored
 
 
+@pytest.mark.spec("admin:CO-24")
+def test_a_reader_goes_to_a_point_in_time(
+    broker: Broker, connection: Connection, topic: str
+) -> None:
+    """The offset of a timestamp is found, sought and read from."""
+    records = numbered_records(10)
+    produced(connection, topic, records)
+    with reader(broker.bootstrap_servers, topic) as consumer:
+        take(consumer, 9)
+        moment = TopicPartition(topic, 0, records[4].timestamp_ms)
+        (found,) = consumer.offsets_for_times([moment], timeout=TIMEOUT_SECONDS)
+        assert found.offset == 4
+        consumer.seek(found)
+        assert values(take(consumer, 6)) == [each.value for each in records[4:]]
+
+
 @pytest.mark.spec("book1:M-31")
 def test_a_record_that_failed_is_served_again(broker: Broker, topic: str) -> None:
     """An application that could not work on a record asks for it once more, and goes on."""
@@ -164,7 +180,7 @@ def test_writers_and_readers_need_not_know_each_other(broker: Broker, topic: str
         assert values(found) == [*numbered(20), b"0"]
 
 
-@pytest.mark.spec("book1:M-04", "slides:D41")
+@pytest.mark.spec("book1:M-04", "book1:C-06", "slides:D41", "slides:E03")
 def test_a_reader_resumes_where_its_output_ends(broker: Broker, topic: str) -> None:
     """The writer goes on while the reader is down; what was read is kept with its offset.
 

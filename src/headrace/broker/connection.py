@@ -69,6 +69,7 @@ class Connection(asyncio.BufferedProtocol):
         "_pending",
         "_reader",
         "_reading",
+        "_refused",
         "_transport",
         "_writer_fd",
         "closed",
@@ -89,6 +90,7 @@ class Connection(asyncio.BufferedProtocol):
         self._writer_fd = -1  # a duplicate, because the loop owns the transport's own descriptor
         self._blocked = False  # the socket is full; the loop tells when it is not
         self._reading = True
+        self._refused = False  # whatever follows nonsense is not looked at
         self._drained: asyncio.Event | None = None
         self.closed = False
         self.last_active = 0.0
@@ -118,6 +120,8 @@ class Connection(asyncio.BufferedProtocol):
         try:
             frames = self._reader.received(nbytes)
             for frame in frames:
+                if self._refused:
+                    return
                 self._dispatcher.on_frame(self, frame)
         except BadFrame as fault:
             self.refuse(str(fault))
@@ -193,6 +197,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def refuse(self, reason: str) -> None:
         """Close a connection whose bytes make no sense; only the log hears why."""
+        self._refused = True
         self._listener.reporter.frames_refused += 1
         logs.SOCKET_SERVER.warning("Closing connection from %s: %s", self.peer_host, reason)
         self.abort()
