@@ -67,7 +67,7 @@ def test_a_full_batch_does_not_wait(broker: Broker, connection: Connection, topi
     eventually(lambda: offset_at(connection, topic, LATEST).offset == 20, "two full batches")
     assert [header.record_count for header in batches(connection, topic)] == [10, 10]
     assert len(producer) >= 5
-    producer.flush()
+    assert producer.flush(TIMEOUT_SECONDS) == 0
     assert offset_at(connection, topic, LATEST).offset == 25
 
 
@@ -82,7 +82,7 @@ def test_an_unfilled_batch_leaves_when_it_has_lingered(
         producer.produce(topic, value, partition=0)
     eventually(lambda: offset_at(connection, topic, LATEST).offset == 5, "the linger")
     assert [header.record_count for header in batches(connection, topic)] == [5]
-    producer.flush()
+    assert producer.flush(TIMEOUT_SECONDS) == 0
 
 
 @pytest.mark.spec("book1:B-24", "book1:P-26", "slides:C29", "admin:PR-07", "book2:N-05")

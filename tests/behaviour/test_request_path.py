@@ -111,7 +111,7 @@ def test_an_answer_waits_for_the_page_cache_only(held_disk: HeldDisk, tmp_path: 
 def test_what_is_not_committed_is_not_seen(held_disk: HeldDisk, tmp_path: Path) -> None:
     """With flush.messages=1 a produce is parked until its records are durable.
 
-    Meanwhile nobody reads them, everybody else is served, and one sync answers all who waited.
+    Meanwhile nobody reads them and everybody else is served.
     """
     batch = batch_of(numbered_records(2))
     with (

@@ -56,6 +56,7 @@ class TestJavaClient(
         assert found["nodes"] == [bootstrap]
         assert found["cluster_id"]
 
+    @pytest.mark.spec("slides:C19")
     def test_acks_0_reports_no_offset(self, client: ForeignClient, topic: str) -> None:
         """The broker does not answer, so the client knows no offset: it says -1."""
         assert client.produce(topic, 0, numbered_records(3), acks=0) == [-1, -1, -1]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from headrace.errors import CorruptData, InvariantViolated
 from headrace.log.leader_epochs import UNDEFINED, EpochEntry, LeaderEpochs, decode, encode
 from headrace.runtime.os_disk import OsDisk
-from headrace.testing.memory_disk import MemoryDisk, SimulatedCrash
 from tests.log.format_page import text_example
+from tests.log.logs import append, new_disk, new_log, reopened
 
 
 def epochs_of(tmp_path: Path, *entries: tuple[int, int]) -> LeaderEpochs:
@@ -214,23 +214,16 @@ def test_the_documented_example_is_true(tmp_path: Path) -> None:
     assert answers == [(0, 2), (1, 4), (2, 9), (-1, -1)]
 
 
-def test_an_assigned_epoch_survives_a_power_cut() -> None:
-    """Whatever the moment of the crash, the file is whole; after `assign` it has the new epoch."""
-    old, new = [EpochEntry(0, 0)], [EpochEntry(0, 0), EpochEntry(1, 2)]
-    completed = False
-    for operation in range(1, 20):
-        disk = MemoryDisk(folders=["/orders-0"])
-        epochs = LeaderEpochs(disk, "/orders-0")
-        epochs.assign(0, 0)
-        disk.crash_at(operation)
-        try:
-            epochs.assign(1, 2)
-            completed = True
-        except SimulatedCrash:
-            pass
-        for seed in range(5):
-            left = LeaderEpochs.load(disk.crash(Random(seed), torn_pages=True), "/orders-0")
-            assert left.entries in ([new] if completed else [old, new])
-        if completed:
-            break
-    assert completed
+def test_an_epoch_is_as_durable_as_its_records() -> None:
+    """A flush syncs the epochs of what it syncs; whatever a power cut leaves can be opened."""
+    disk = new_disk()
+    log = new_log(disk)
+    for epoch in (0, 3):
+        append(log, leader_epoch=epoch)
+    log.flush()
+    append(log, leader_epoch=7)
+    for seed in range(20):
+        left = reopened(disk.crash(Random(seed), torn_pages=True), clean=False, recovery_point=2)
+        epochs = left.leader_epochs.entries
+        assert epochs[:2] == [EpochEntry(0, 0), EpochEntry(3, 1)]
+        assert epochs[2:] == ([EpochEntry(7, 2)] if left.log_end_offset == 3 else [])

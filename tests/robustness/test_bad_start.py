@@ -110,3 +110,12 @@ def test_an_unknown_setting_only_warns(tmp_path: Path) -> None:
     """A key that nobody reads is a warning, so that an old server.properties still works."""
     with Broker({"no.such.key": "1"}, data=tmp_path) as broker:
         broker.await_output("no.such.key")
+
+
+@pytest.mark.spec("admin:RQ-15")
+@pytest.mark.parametrize("key", ["inter.broker.listener.name", "control.plane.listener.name"])
+def test_a_listener_that_does_not_exist(tmp_path: Path, key: str) -> None:
+    """A listener for other brokers must be one of `listeners`."""
+    said = complaint(start(tmp_path, "--set", f"{key}=NOSUCH"))
+    assert key in said
+    assert "NOSUCH" in said

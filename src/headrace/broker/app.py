@@ -123,6 +123,7 @@ async def start(config: BrokerConfig) -> RunningBroker:
     logs.CONFIG.info("%s", config.dump())
     for name in config.unknown_keys:
         logs.CONFIG.warning("Unknown setting %s is ignored", name)
+    _check_listener_names(config)
     loop = asyncio.get_running_loop()
     reporter = Reporter()
     listeners = _bind(config, loop, reporter)
@@ -200,6 +201,15 @@ def _bind(
         listener.bind(wanted.host, wanted.port)
         listeners.append(listener)
     return listeners
+
+
+def _check_listener_names(config: BrokerConfig) -> None:
+    """Listeners for other brokers and the controller must exist, though nobody uses them yet."""
+    logs.SERVER.info(
+        "Brokers reach each other over %s, the controller over %s",
+        config.inter_broker_listener,
+        config.control_plane_listener or config.inter_broker_listener,
+    )
 
 
 def _per_ip_overrides(config: BrokerConfig) -> dict[str, int]:

@@ -63,6 +63,8 @@ class Flush:
 
 def prepare_flush(log: PartitionLog) -> Flush | None:
     """A flush of everything in the log that may not be on disk yet; None if all is."""
+    if log.leader_epochs.needs_sync:
+        log.folder_changes += 1  # its file was replaced
     has_new_names = log.folder_changes > log.folder_changes_synced
     if log.recovery_point >= log.log_end_offset and not has_new_names:
         return None
@@ -78,6 +80,9 @@ def prepare_flush(log: PartitionLog) -> Flush | None:
         if offset in log.unsynced_snapshots
     ]
     log.unsynced_snapshots.clear()
+    if log.leader_epochs.needs_sync:
+        log.leader_epochs.needs_sync = False
+        files.append(log.disk.open(log.leader_epochs.path))
     log.unflushed_since_ms = None
     folders = [log.folder] if has_new_names else []
     if log.is_new:

@@ -35,16 +35,17 @@ UNDEFINED: Final = (NO_EPOCH, NO_OFFSET)
 class LeaderEpochs:
     """The epochs of one partition, oldest first, and the file that remembers them.
 
-    An assignment is on disk before it returns: an epoch that is forgotten could make a later
-    truncation keep records that the cluster has lost. A truncation may be forgotten, since the log
-    repeats it when it is opened; so it is written without waiting for the disk.
+    Nothing here waits for the disk. An assignment is synced by the flush that syncs the first
+    records of its epoch (`needs_sync`), and until then those records tell it again after a crash. A
+    truncation may be forgotten, since the log repeats it when it is opened.
     """
 
-    __slots__ = ("_disk", "_epochs", "_path", "_starts", "latest_epoch")
+    __slots__ = ("_disk", "_epochs", "_starts", "latest_epoch", "needs_sync", "path")
 
     def __init__(self, disk: Disk, folder: str, entries: list[EpochEntry] | None = None) -> None:
         self._disk = disk
-        self._path = f"{folder}/{FILE_NAME}"
+        self.path = f"{folder}/{FILE_NAME}"
+        self.needs_sync = False
         self._epochs: list[int] = []
         self._starts: list[int] = []
         self.latest_epoch = NO_EPOCH
@@ -78,12 +79,13 @@ class LeaderEpochs:
         before = self.entries
         self._insert(epoch, start_offset)
         try:
-            self._write(sync=True)
+            self._write()
         except OSError:
             self._cut(0)
             for entry in before:
                 self._insert(*entry)
             raise
+        self.needs_sync = True
         return True
 
     def end_offset_for(self, requested_epoch: int, log_end_offset: int) -> tuple[int, int]:
@@ -113,7 +115,7 @@ class LeaderEpochs:
         if keep == len(self._starts):
             return False
         self._cut(keep)
-        self._write(sync=False)
+        self._write()
         return True
 
     def truncate_from_start(self, start_offset: int) -> bool:
@@ -123,12 +125,13 @@ class LeaderEpochs:
             return False
         del self._epochs[:index], self._starts[:index]
         self._starts[0] = start_offset
-        self._write(sync=False)
+        self._write()
         return True
 
     def clear(self) -> None:
         self._cut(0)
-        self._write(sync=True)
+        self._write()
+        self.needs_sync = True
 
     def _insert(self, epoch: int, start_offset: int) -> None:
         self._cut(min(bisect_left(self._epochs, epoch), bisect_left(self._starts, start_offset)))
@@ -140,8 +143,8 @@ class LeaderEpochs:
         del self._epochs[keep:], self._starts[keep:]
         self.latest_epoch = self._epochs[-1] if self._epochs else NO_EPOCH
 
-    def _write(self, *, sync: bool) -> None:
-        write_atomically(self._disk, self._path, encode(self.entries), sync=sync)
+    def _write(self) -> None:
+        write_atomically(self._disk, self.path, encode(self.entries), sync=False)
 
 
 def encode(entries: list[EpochEntry]) -> bytes:

@@ -127,6 +127,7 @@ class Broker:
         self._reader.start()
         if not ready.wait(_START_TIMEOUT_S) or not self._answered:
             self.kill()
+            self._remove_data()
             raise BrokerFailed(f"the broker did not start:\n{self.output}")
         return self
 

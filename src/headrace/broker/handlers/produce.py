@@ -4,6 +4,7 @@ Behaviour:
 - each partition is appended on its own; one failing does not touch the others;
 - acks=0 gets no answer; acks=1 and acks=all are answered once the records are committed, which with
   one replica is at once, or after the flush where `flush.messages` demands it;
+- what is not committed within `timeout_ms` is REQUEST_TIMED_OUT; it may still be committed later;
 - an idempotent producer's repeated batch is answered with the offset it already has.
 
 Version notes: v3 transactional id (KIP-98) · v5 log start offset · v7 zstd (KIP-110) · v8 record
@@ -15,7 +16,6 @@ Not done: transactional batches (refused with INVALID_TXN_STATE).
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -69,7 +69,7 @@ def handle(broker: Broker, request: ProduceRequest, call: Call) -> Answer:
     response = ProduceResponse(responses=topics)
     if not uncommitted:
         return response
-    _await_commit(uncommitted, call, response)
+    _ParkedProduce(broker, uncommitted, call, response, request.timeout_ms)
     return LATER
 
 
@@ -132,19 +132,36 @@ def _refused(broker: Broker, index: int, fault: ClientFault) -> PartitionProduce
     )
 
 
-def _await_commit(uncommitted: Written, call: Call, response: ProduceResponse) -> None:
-    waiter = CommitWaiter(partial(_committed, uncommitted, call, response))
-    for partition, required, _ in uncommitted:
-        partition.await_commit(required, waiter)
+class _ParkedProduce:
+    """A produce that waits until its records are committed, or for as long as its client does."""
+
+    __slots__ = ("_call", "_response", "_timer", "_uncommitted")
+
+    def __init__(
+        self, broker: Broker, uncommitted: Written, call: Call, response: ProduceResponse, ms: int
+    ) -> None:
+        self._uncommitted = uncommitted
+        self._call = call
+        self._response = response
+        waiter = CommitWaiter(self._finish)
+        for partition, required, _ in uncommitted:
+            partition.await_commit(required, waiter)
+        self._timer = broker.loop.call_later(max(ms, 0) / 1000, waiter.release)
+
+    def _finish(self) -> None:
+        self._timer.cancel()
+        for partition, required, answer in self._uncommitted:
+            if partition.offline_reason:
+                _fail(answer, Error.KAFKA_STORAGE_ERROR, partition.offline_reason)
+            elif partition.high_watermark < required:
+                _fail(answer, Error.REQUEST_TIMED_OUT, "not committed within the request's timeout")
+        reply(self._call, self._response)
 
 
-def _committed(uncommitted: Written, call: Call, response: ProduceResponse) -> None:
-    for partition, _, answer in uncommitted:
-        if partition.offline_reason:
-            answer.error_code = Error.KAFKA_STORAGE_ERROR
-            answer.base_offset = -1
-            answer.error_message = partition.offline_reason
-    reply(call, response)
+def _fail(answer: PartitionProduceResponse, error: Error, message: str) -> None:
+    answer.error_code = error
+    answer.error_message = message
+    answer.base_offset = -1
 
 
 HANDLER = Handler(
