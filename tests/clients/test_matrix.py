@@ -14,7 +14,7 @@ from tests.clients.records import CODECS, sample_records, stored_from
 WRITERS = ("librdkafka", "java", "kafka_python", "aiokafka", "kafkajs", "franz_go")
 
 
-@pytest.mark.spec("admin:RQ-18", "admin:LS-05")
+@pytest.mark.spec("admin:RQ-18", "admin:LS-05", "book1:M-18")
 @pytest.mark.parametrize("writer", WRITERS)
 def test_others_read_what_one_client_wrote(
     writer: str,

@@ -41,6 +41,7 @@ from headrace.coordination.tree import Tree
 from headrace.errors import ConfigError, HeadraceError
 from headrace.log import meta_properties
 from headrace.log.directory import LoadReport, LogDirectory
+from headrace.runtime.allocator import keep_large_blocks
 from headrace.runtime.clock import SystemClock
 from headrace.runtime.disk import Disk
 from headrace.runtime.os_disk import OsDisk
@@ -50,6 +51,7 @@ TREE_FILE: Final = "__coordination.sqlite"
 _BLOCKING_THREADS: Final = 8
 _DRAIN_TIMEOUT_S: Final = 10
 _GC_YOUNG_OBJECTS: Final = 50_000
+_KEPT_BYTES: Final = 16 << 20
 _SESSION_EVICTION_MS: Final = 120_000  # as Kafka: a session idle for two minutes may be replaced
 # Files that a broker needs besides segments: sockets, indexes, the tree, libraries.
 _RESERVED_HANDLES: Final = 1024
@@ -106,6 +108,7 @@ def run(config: BrokerConfig, *, announce: Callable[[str], None]) -> int:
         # Everything built so far lives as long as the process: no need to look at it again.
         gc.collect()
         gc.freeze()
+        keep_large_blocks(_KEPT_BYTES)
         # Requests leave no cycles behind; searching for some every 700 objects only costs time.
         gc.set_threshold(_GC_YOUNG_OBJECTS, 20, 50)
         for listener in running.listeners:

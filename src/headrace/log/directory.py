@@ -241,6 +241,8 @@ class LogDirectory:
         if log.topic_id == ZERO_UUID:
             partition_metadata.write(self._disk, self._folder(topic_partition), topic_id)
             log.topic_id = topic_id
+            log.is_new = True  # the next flush syncs the file
+            log.folder_changes += 1
         elif log.topic_id != topic_id:
             raise ClientFault(
                 Error.INCONSISTENT_TOPIC_ID,

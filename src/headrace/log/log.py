@@ -136,6 +136,7 @@ class PartitionLog:
             # whoever knows the topic writes it again.
             if clean and parts.log_end_offset > 0:
                 raise
+            disk.remove(f"{folder}/{partition_metadata.FILE_NAME}")
             topic_id = ZERO_UUID
         return cls(disk, folder, topic_partition, topic_id, config, parts, now_ms)
 

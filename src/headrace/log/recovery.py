@@ -84,11 +84,17 @@ def recover(
         work = _Validation(config, snapshots, producers, epochs, now_ms, on_progress)
         end = work.run(segments, start, recovery_point)
         recovery_point = min(recovery_point, end)
+        if work.has_cut:
+            # Before new records take the place of those that were cut off, the cut must be on
+            # disk: a second power cut could bring the old ones back.
+            segments.active.log.sync()
+            disk.sync_folder(folder)
     if end < start:
         # The log was deleted up to a point that it does not reach any more, cut as it is.
         end = recovery_point = start
         for segment in reversed(list(segments)):
             segment.remove()
+        disk.sync_folder(folder)
         segments.start_over(_new_segment(disk, folder, start, config, now_ms))
         epochs.clear()
     producers.truncate_and_reload(snapshots, start, end, now_ms)
@@ -167,6 +173,8 @@ class _Validation:
     on_progress: Progress | None
     done_bytes: int = 0
     total_bytes: int = 0
+    has_cut: bool = False
+    """Records were found that are not part of the log any more."""
 
     def run(self, segments: Segments, log_start_offset: int, recovery_point: int) -> int:
         """Validate, cut where needed, and return the log's end. The active segment is hot then."""
@@ -199,8 +207,10 @@ class _Validation:
             segment.clear_indexes()
             end, cut = self._validate(segment, 0, segment.base_offset)
             index += 1
-        for lost in segments.take_after(index):
-            lost.remove()
+        lost = segments.take_after(index)
+        for each in lost:
+            each.remove()
+        self.has_cut = cut or bool(lost)
         return end
 
     def _may_follow(self, offset: int, end: int) -> bool:

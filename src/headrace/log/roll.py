@@ -67,6 +67,10 @@ def begin_segment(log: PartitionLog, base_offset: int) -> None:
         return  # It is empty.
     segments.active.seal()
     log.write_snapshot(base_offset)
+    if len(segments) == 1:
+        # A later segment must not outlive the first one in a power cut: the log would seem to
+        # begin there.
+        log.sync_folder()
     fresh = new_segment(log, base_offset)
     segments.active.cool()
     segments.add(fresh)
