@@ -92,10 +92,14 @@ def recover(
     if end < start:
         # The log was deleted up to a point that it does not reach any more, cut as it is.
         end = recovery_point = start
-        for segment in reversed(list(segments)):
-            segment.remove()
+        # The name of the new segment must be on disk before the old ones go, or a power cut could
+        # leave none, and offsets would be given out again.
+        fresh = _new_segment(disk, folder, start, config, now_ms)
         disk.sync_folder(folder)
-        segments.start_over(_new_segment(disk, folder, start, config, now_ms))
+        for segment in reversed(list(segments)):
+            if segment.base_offset != start:
+                segment.remove()
+        segments.start_over(fresh)
         epochs.clear()
     producers.truncate_and_reload(snapshots, start, end, now_ms)
     replay(producers, segments, end, now_ms)
