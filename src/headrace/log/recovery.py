@@ -93,12 +93,13 @@ def recover(
         # The log was deleted up to a point that it does not reach any more, cut as it is.
         end = recovery_point = start
         # The name of the new segment must be on disk before the old ones go, or a power cut could
-        # leave none, and offsets would be given out again.
+        # leave none, and offsets would be given out again; and they must not come back after it.
         fresh = _new_segment(disk, folder, start, config, now_ms)
         disk.sync_folder(folder)
         for segment in reversed(list(segments)):
             if segment.base_offset != start:
                 segment.remove()
+        disk.sync_folder(folder)
         segments.start_over(fresh)
         epochs.clear()
     producers.truncate_and_reload(snapshots, start, end, now_ms)
