@@ -65,7 +65,6 @@ class Connection(asyncio.BufferedProtocol):
         "_listener",
         "_loop",
         "_out",
-        "_out_bytes",
         "_pending",
         "_reader",
         "_reading",
@@ -84,7 +83,6 @@ class Connection(asyncio.BufferedProtocol):
         self._reader = reader
         self._loop = listener.loop
         self._out: deque[Chunk] = deque()
-        self._out_bytes = 0
         self._pending: deque[Call] = deque()
         self._fd = -1
         self._writer_fd = -1  # a duplicate, because the loop owns the transport's own descriptor
