@@ -9,10 +9,10 @@ SEED   ?= 1
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test check format bench sim docs lock clean
+.PHONY: help setup setup-dev demo test check format bench sim conformance docs lock clean
 
 help: ## Show this list.
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 .tools/uv/bin/uv:
 	$(PYTHON) -m venv .tools/uv
@@ -54,6 +54,9 @@ bench: setup-dev ## Measure Headrace beside Apache Kafka; prints ratios.
 
 sim: setup-dev ## Replay one seed of the simulation: make sim SEED=8412.
 	HEADRACE_SEED=$(SEED) $(BIN)/python -m pytest tests/simulation -p no:randomly $(ARGS)
+
+conformance: setup-dev ## Other projects' suites, compared with Apache Kafka; ARGS="--quick", "--only librdkafka".
+	$(BIN)/python -m tests.suites $(ARGS)
 
 docs: setup-dev ## Regenerate the pages under docs/reference.
 	$(BIN)/python docs/generate.py

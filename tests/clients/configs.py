@@ -16,6 +16,7 @@ class Resource(IntEnum):
 
     TOPIC = 2
     BROKER = 4
+    GROUP = 32
 
 
 class Source(IntEnum):
@@ -25,6 +26,7 @@ class Source(IntEnum):
     DYNAMIC_BROKER = 2
     STATIC_BROKER = 4
     DEFAULT = 5
+    DYNAMIC_GROUP = 8
 
 
 class Op(IntEnum):
@@ -74,16 +76,17 @@ def value_of(connection: Connection, topic: str, key: str) -> str | None:
 
 def replaced(
     connection: Connection,
-    topic: str,
-    values: Mapping[str, str],
+    name: str,
+    values: Mapping[str, str | None],
     *,
+    kind: Resource = Resource.TOPIC,
     version: int = 2,
     validate_only: bool = False,
 ) -> Any:
-    """AlterConfigs: these and no others are the topic's own configs afterwards."""
+    """AlterConfigs: these and no others are the resource's own configs afterwards."""
     entries = [alter_configs.AlterableConfig(name=key, value=values[key]) for key in values]
     resource = alter_configs.AlterConfigsResource(
-        resource_type=Resource.TOPIC, resource_name=topic, configs=entries
+        resource_type=kind, resource_name=name, configs=entries
     )
     request = alter_configs.AlterConfigsRequest(resources=[resource], validate_only=validate_only)
     (result,) = connection.ask(request, version).responses

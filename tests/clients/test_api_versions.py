@@ -21,14 +21,17 @@ from headrace.wire.messages import (
     describe_configs,
     describe_log_dirs,
     describe_topic_partitions,
+    elect_leaders,
     fetch,
     incremental_alter_configs,
     init_producer_id,
     list_config_resources,
     list_offsets,
+    list_partition_reassignments,
     metadata,
     offset_for_leader_epoch,
     produce,
+    update_features,
 )
 from tests.clients.raw import Connection, ConnectionClosed
 
@@ -49,7 +52,10 @@ KAFKA_4_3 = {
     33: (0, 2),
     35: (1, 5),
     37: (0, 3),
+    43: (0, 2),
     44: (0, 1),
+    46: (0, 0),
+    57: (0, 2),
     60: (0, 2),
     74: (0, 1),
     75: (0, 0),
@@ -76,9 +82,12 @@ HARMLESS: dict[int, Callable[[], Any]] = {
     37: lambda: create_partitions.CreatePartitionsRequest(
         topics=[], timeout_ms=1_000, validate_only=True
     ),
+    43: lambda: elect_leaders.ElectLeadersRequest(topic_partitions=[]),
     44: lambda: incremental_alter_configs.IncrementalAlterConfigsRequest(
         resources=[], validate_only=True
     ),
+    46: lambda: list_partition_reassignments.ListPartitionReassignmentsRequest(topics=[]),
+    57: lambda: update_features.UpdateFeaturesRequest(feature_updates=[]),
     60: lambda: describe_cluster.DescribeClusterRequest(
         include_cluster_authorized_operations=False
     ),
@@ -159,8 +168,36 @@ def test_a_strange_software_name_is_refused(
 def test_features_with_minimum_0_are_kept_from_old_clients(connection: Connection) -> None:
     """KAFKA-17011: below v4 a client cannot parse a feature whose lowest version is 0."""
     request = HARMLESS[API_VERSIONS]()
-    below = connection.ask(request, 3)
-    assert all(feature.min_version > 0 for feature in below.supported_features)
+    below, above = connection.ask(request, 3), connection.ask(request, 4)
+    assert [feature.name for feature in below.supported_features] == ["metadata.version"]
+    assert {feature.min_version for feature in above.supported_features} == {0, 7}
+
+
+# What Apache Kafka 4.3 supports of the features that this broker has; all stand at their highest.
+FEATURES = {
+    "group.version": (0, 1),
+    "metadata.version": (7, 30),
+    "transaction.version": (0, 2),
+}
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_features_are_finalized_at_the_highest_level(connection: Connection, version: int) -> None:
+    """KIP-584: clients use transactions of KIP-890 and groups of KIP-848 if these levels say so."""
+    response = connection.ask(HARMLESS[API_VERSIONS](), version)
+    levels = {
+        each.name: (each.min_version_level, each.max_version_level)
+        for each in response.finalized_features
+    }
+    assert {name: levels.get(name) for name in FEATURES} == {
+        name: (highest, highest) for name, (_, highest) in FEATURES.items()
+    }
+    assert response.finalized_features_epoch >= 0
+    assert response.zk_migration_ready is False
+    if version >= 4:
+        found = {each.name: each for each in response.supported_features}
+        ranges = {name: (found[name].min_version, found[name].max_version) for name in FEATURES}
+        assert ranges == FEATURES
 
 
 @pytest.mark.spec("book1:B-27")

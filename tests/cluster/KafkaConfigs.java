@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Function;
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.coordinator.group.GroupConfig;
 import org.apache.kafka.server.config.DynamicBrokerConfig;
 import org.apache.kafka.storage.internals.log.LogConfig;
 
@@ -20,6 +21,7 @@ public class KafkaConfigs {
         }
         Map<String, String> modes = DynamicBrokerConfig.dynamicConfigUpdateModes();
         print("topic", LogConfig.configDefCopy(), name -> "-");
+        print("group", GroupConfig.CONFIG_DEF, name -> "-");
         print("broker", kafka.server.KafkaConfig.configDef(),
             name -> modes.getOrDefault(name, "read-only"));
     }

@@ -11,12 +11,19 @@ from headrace.cluster.config_changes import (
     AlterOp,
     ConfigOp,
     alter_broker,
+    alter_group,
     alter_topic,
     incremental_alter_broker,
+    incremental_alter_group,
     incremental_alter_topic,
 )
 from headrace.cluster.configs import topic_value
-from headrace.cluster.image import BrokerConfigChanged, ClusterImage, TopicConfigChanged
+from headrace.cluster.image import (
+    BrokerConfigChanged,
+    ClusterImage,
+    GroupConfigChanged,
+    TopicConfigChanged,
+)
 from headrace.cluster.topics import NewTopic
 from headrace.errors import ClientFault, Error
 from tests.cluster.clusters import cluster, with_topics
@@ -172,3 +179,54 @@ def test_a_listener_of_one_broker_can_be_changed(image: ClusterImage) -> None:
     op = ConfigOp("listener.name.clients.ssl.keystore.location", SET, "/new")
     change = incremental_alter_broker(image, 107, [op], BrokerConfig())
     assert change.configs == {"listener.name.clients.ssl.keystore.location": "/new"}
+
+
+SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
+
+
+def test_a_group_needs_not_exist_to_have_settings(image: ClusterImage) -> None:
+    """KIP-848: the settings wait for the group; each request says what the group has afterwards."""
+    broker = BrokerConfig({})
+    first = incremental_alter_group(image, "g", [ConfigOp(SESSION, SET, " 50000 ")], broker)
+    assert first == GroupConfigChanged("g", {SESSION: "50000"}, is_first=True)
+    image.apply([first])
+    both = incremental_alter_group(image, "g", [ConfigOp(HEARTBEAT, SET, "6000")], broker)
+    assert both == GroupConfigChanged("g", {SESSION: "50000", HEARTBEAT: "6000"}, is_first=False)
+    assert alter_group(image, "g", {HEARTBEAT: "7000"}, broker).configs == {HEARTBEAT: "7000"}
+    assert incremental_alter_group(image, "g", [ConfigOp(SESSION, DELETE)], broker).configs == {}
+
+
+@pytest.mark.parametrize(
+    ("group", "configs", "error", "text"),
+    [
+        ("g", {SESSION: "44999"}, Error.INVALID_CONFIG, "group.consumer.min.session.timeout.ms is"),
+        ("g", {SESSION: "60001"}, Error.INVALID_CONFIG, "group.consumer.max.session.timeout.ms is"),
+        ("g", {SESSION: "x"}, Error.INVALID_CONFIG, "Invalid value x"),
+        ("g", {"session.timeout.ms": "1"}, Error.INVALID_CONFIG, "Unknown group config name"),
+        ("g", {SESSION: None}, Error.INVALID_REQUEST, "has no value"),
+        ("", {SESSION: "50000"}, Error.INVALID_REQUEST, "name one"),
+        ("ü" * 200, {SESSION: "50000"}, Error.INVALID_REQUEST, "too long"),
+    ],
+)
+def test_wrong_group_changes_are_refused(
+    image: ClusterImage, group: str, configs: dict[str, str | None], error: Error, text: str
+) -> None:
+    """The broker's own settings are the limits of what a group may set."""
+    with pytest.raises(ClientFault, match=text) as caught:
+        alter_group(image, group, configs, BrokerConfig({}))
+    assert caught.value.error is error
+
+
+def test_a_session_is_longer_than_a_heartbeat_interval(image: ClusterImage) -> None:
+    """Values that are right alone and wrong together, with the broker's own for what is not set."""
+    broker = BrokerConfig(
+        {
+            "group.consumer.min.session.timeout.ms": "1",
+            "group.consumer.max.heartbeat.interval.ms": "60000",
+        }
+    )
+    for configs in ({SESSION: "5000"}, {SESSION: "9000", HEARTBEAT: "9000"}, {HEARTBEAT: "45000"}):
+        with pytest.raises(ClientFault, match="is not larger than") as caught:
+            alter_group(image, "g", dict(configs), broker)
+        assert caught.value.error is Error.INVALID_CONFIG
+    assert alter_group(image, "g", {SESSION: "5001"}, broker).configs == {SESSION: "5001"}

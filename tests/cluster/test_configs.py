@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from headrace.cluster.broker_config import BrokerConfig, ConfigSource
-from headrace.cluster.config_keys import BROKER_KEYS, TOPIC_KEYS
+from headrace.cluster.config_keys import BROKER_KEYS, GROUP_KEYS, TOPIC_KEYS
 from headrace.cluster.config_types import ConfigType
 from headrace.cluster.configs import (
     ConfigEntry,
     describe_broker,
     describe_cluster_default,
+    describe_group,
     describe_topic,
+    group_value,
     topic_log_config,
     topic_value,
 )
@@ -209,3 +211,33 @@ def test_the_cluster_default_lists_only_what_is_set() -> None:
     assert [entry.name for entry in entries] == ["log.retention.ms", "num.io.threads"]
     assert {entry.source for entry in entries} == {ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG}
     assert one(describe_cluster_default(configs, ["num.io.threads"])).value == "5"
+
+
+def test_a_group_falls_back_to_its_coordinator() -> None:
+    """KIP-848: a group's own setting stands above every level of the broker."""
+    key, broker_key = "consumer.heartbeat.interval.ms", "group.consumer.heartbeat.interval.ms"
+    broker = BrokerConfig({broker_key: "6000"})
+    assert group_value(key, {key: "7000"}, broker) == 7000
+    assert group_value(key, {}, broker) == 6000
+    assert group_value(key, {}, BrokerConfig({})) == 5000
+    (entry,) = describe_group({key: "7000"}, broker, [key])
+    assert (entry.value, entry.source, entry.read_only) == (
+        "7000",
+        ConfigSource.GROUP_CONFIG,
+        False,
+    )
+    levels = [(level.name, level.value, level.source) for level in entry.synonyms]
+    assert levels == [
+        (key, "7000", ConfigSource.GROUP_CONFIG),
+        (broker_key, "6000", ConfigSource.STATIC_BROKER_CONFIG),
+        (broker_key, "5000", ConfigSource.DEFAULT_CONFIG),
+    ]
+    assert [entry.name for entry in describe_group({}, broker)] == list(GROUP_KEYS)
+
+
+@pytest.mark.parametrize(("edge", "limit"), [("min", 48_000), ("max", 46_000)])
+def test_a_groups_value_stays_within_todays_limits(edge: str, limit: int) -> None:
+    """Limits that an operator has changed since hold for values that were taken before."""
+    key = "consumer.session.timeout.ms"
+    broker = BrokerConfig({f"group.consumer.{edge}.session.timeout.ms": str(limit)})
+    assert group_value(key, {key: "47000"}, broker) == limit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headrace.cluster.config_keys import BROKER_KEYS, TOPIC_KEYS
+from headrace.cluster.config_keys import BROKER_KEYS, GROUP_KEYS, TOPIC_KEYS
 from headrace.cluster.configuration_page import configuration_page
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "configuration.md"
@@ -16,12 +16,15 @@ def test_the_page_is_fresh() -> None:
 
 
 def test_the_page_lists_every_key_once_per_table() -> None:
-    """Topic keys first, broker keys second, and no cell breaks a table."""
-    topics, brokers = configuration_page().split("## Brokers")
+    """Topic keys first, then those of groups and brokers, and no cell breaks a table."""
+    rest, brokers = configuration_page().split("## Brokers")
+    topics, groups = rest.split("## Groups")
     for name in TOPIC_KEYS:
         assert topics.count(f"\n| `{name}` |") == 1
+    for name in GROUP_KEYS:
+        assert groups.count(f"\n| `{name}` |") == 1
     for name in BROKER_KEYS:
         assert brokers.count(f"\n| `{name}` |") == 1
     rows = [line for line in configuration_page().split("\n") if line.startswith("| ")]
-    assert len(rows) == len(TOPIC_KEYS) + len(BROKER_KEYS) + 2
+    assert len(rows) == len(TOPIC_KEYS) + len(GROUP_KEYS) + len(BROKER_KEYS) + 3
     assert {row.replace("\\|", "").count("|") for row in rows} == {7}

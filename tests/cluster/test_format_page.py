@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from headrace.cluster import layout, store
-from headrace.cluster.image import PartitionChanged, PartitionImage
+from headrace.cluster.image import GroupConfigChanged, PartitionChanged, PartitionImage
 from headrace.cluster.producer_ids import claim_block
 from headrace.cluster.topics import NewTopic
 from headrace.coordination.memory import MemoryStore
@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2].joinpath("docs/formats/coordination-tree.md").r
 
 
 def test_the_example_is_what_we_write() -> None:
-    """A topic, a change of leader and a claimed block give the nodes on the page."""
+    """A topic, a change of leader, a group and a claimed block give the nodes on the page."""
     tree = MemoryStore().session()
     store.initialize(tree, lambda: "c")
     for broker_id in (1, 2):
@@ -28,6 +28,10 @@ def test_the_example_is_what_we_write() -> None:
     tree.multi(store.ops_for([created(image, request)], controller_epoch=1))
     moved = PartitionImage((1, 2), (2,), leader=2, leader_epoch=1, partition_epoch=1)
     tree.multi(store.ops_for([PartitionChanged("orders", 0, moved)], controller_epoch=1))
+    patient = GroupConfigChanged(
+        "orders/eu", {"consumer.session.timeout.ms": "60000"}, is_first=True
+    )
+    tree.multi(store.ops_for([patient]))
     claim_block(tree, 1)
     (block,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
     example = json.loads(block)
@@ -36,7 +40,8 @@ def test_the_example_is_what_we_write() -> None:
 
 def test_every_path_is_on_the_page() -> None:
     """The nodes that every cluster has are named, and so are those that come later."""
-    for path in (*layout.SKELETON, layout.CLUSTER_ID, layout.CONTROLLER, layout.PRODUCER_ID_BLOCK):
+    later = (layout.CLUSTER_ID, layout.CONTROLLER, layout.FEATURES, layout.PRODUCER_ID_BLOCK)
+    for path in (*layout.SKELETON, *later):
         assert f"`{path}" in PAGE
     assert layout.DEFAULT_ENTITY in PAGE
 

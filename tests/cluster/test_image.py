@@ -9,6 +9,8 @@ from headrace.cluster.image import (
     BrokerRegistered,
     BrokerUnregistered,
     ControllerChanged,
+    FeaturesChanged,
+    GroupConfigChanged,
     PartitionChanged,
     PartitionImage,
     TopicConfigChanged,
@@ -57,6 +59,15 @@ def test_partition_epochs_grow_one_by_one() -> None:
         image.apply([PartitionChanged("t", 0, PartitionImage((0,), (0,), 0, 2, 3))])
 
 
+def test_feature_epochs_grow_one_by_one() -> None:
+    """A change that was decided on other levels than these is a broken invariant."""
+    image = cluster()
+    image.apply([FeaturesChanged({"group.version": 1}, 0)])
+    with pytest.raises(InvariantViolated, match="epoch 0 is followed by 2"):
+        image.apply([FeaturesChanged({}, 2)])
+    assert image.features == {"group.version": 1}
+
+
 def test_a_kept_partition_does_not_change_under_its_reader() -> None:
     """Values are replaced, never changed in place."""
     image = with_topics(cluster(), NewTopic("t", 1, 1))
@@ -81,8 +92,10 @@ def test_settings_without_values_take_no_room() -> None:
             TopicConfigChanged("t", {"retention.ms": "1"}),
             BrokerConfigChanged(1, {"num.io.threads": "2"}),
             BrokerConfigChanged(None, {"num.io.threads": "3"}),
+            GroupConfigChanged("g", {"consumer.session.timeout.ms": "50000"}, is_first=True),
         ]
     )
+    assert image.group_configs == {"g": {"consumer.session.timeout.ms": "50000"}}
     assert image.broker_configs == {1: {"num.io.threads": "2"}}
     assert image.cluster_default_config == {"num.io.threads": "3"}
     image.apply(
@@ -90,9 +103,10 @@ def test_settings_without_values_take_no_room() -> None:
             TopicConfigChanged("t", {}),
             BrokerConfigChanged(1, {}),
             BrokerConfigChanged(None, {}),
+            GroupConfigChanged("g", {}, is_first=False),
         ]
     )
-    assert (image.topic_configs, image.broker_configs) == ({}, {})
+    assert (image.topic_configs, image.broker_configs, image.group_configs) == ({}, {}, {})
     assert image.cluster_default_config == {}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headrace.cluster.config_changes import check_topic_configs
-from headrace.cluster.config_keys import BROKER_KEYS, TOPIC_KEYS
+from headrace.cluster.config_keys import BROKER_KEYS, GROUP_KEYS, TOPIC_KEYS
 from headrace.cluster.config_types import ConfigKey
 from headrace.errors import ClientFault
 from tests.kafka.apache_kafka import java_command
@@ -30,6 +30,8 @@ UNDECLARED = (
     "sasl.oauthbearer.",
     "security.providers",
 )
+# Groups that do not exist here.
+UNDECLARED_OF_GROUPS = ("share.", "streams.")
 # Java classes that mean nothing to this broker.
 OTHER_DEFAULTS = {"metric.reporters": "", "principal.builder.class": "null"}
 
@@ -46,14 +48,16 @@ def described(key: ConfigKey, mode: str) -> list[str]:
 
 @pytest.mark.slow
 def test_declarations_are_kafkas(kafka_classpath: str) -> None:
-    """Every topic key and every broker key that Kafka 4.3 has, as Kafka declares it."""
-    topics: dict[str, list[str]] = {}
-    brokers: dict[str, list[str]] = {}
+    """Every key of topics, groups and brokers that Kafka 4.3 has, as Kafka declares it."""
+    declared: dict[str, dict[str, list[str]]] = {"topic": {}, "group": {}, "broker": {}}
     for kind, *facts in lines(kafka_classpath):
         facts[2] = OTHER_DEFAULTS.get(facts[0], facts[2])
-        (topics if kind == "topic" else brokers)[facts[0]] = facts
-    ours = {key.name: described(key, "-") for key in TOPIC_KEYS.values()}
-    assert ours == topics
+        declared[kind][facts[0]] = facts
+    topics, groups, brokers = declared["topic"], declared["group"], declared["broker"]
+    assert {key.name: described(key, "-") for key in TOPIC_KEYS.values()} == topics
+    assert {key.name: described(key, "-") for key in GROUP_KEYS.values()} == {
+        name: facts for name, facts in groups.items() if not name.startswith(UNDECLARED_OF_GROUPS)
+    }
     missing = [name for name in brokers if name not in BROKER_KEYS]
     assert [name for name in missing if not name.startswith(UNDECLARED)] == []
     for name, facts in brokers.items():

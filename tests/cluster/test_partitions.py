@@ -14,7 +14,13 @@ from headrace.cluster.image import (
     PartitionChanged,
     PartitionImage,
 )
-from headrace.cluster.partitions import broker_lost, broker_registered, elect, elect_preferred
+from headrace.cluster.partitions import (
+    broker_lost,
+    broker_registered,
+    elect,
+    elect_preferred,
+    elect_unclean,
+)
 from headrace.cluster.topics import NewTopic
 from headrace.errors import ClientFault, Error
 from tests.cluster.clusters import broker, cluster, with_topics
@@ -112,6 +118,27 @@ def test_the_preferred_replica_leads_again_when_asked() -> None:
     assert image.topics["t"].partitions[0] == PartitionImage((0, 1), (1, 0), 0, 2, 3)
     with pytest.raises(ClientFault) as caught:
         elect_preferred(image, "t", 1)
+    assert caught.value.error is Error.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_leaderless_partition_is_given_to_any_replica_when_asked() -> None:
+    """KIP-460: an operator may prefer the loss of records to a partition that stands still."""
+    image = with_topics(cluster([0, 1]), NewTopic("t", assignments=[(0, [0, 1])]))
+    with pytest.raises(ClientFault) as caught:
+        elect_unclean(image, "t", 0)
+    assert caught.value.error is Error.ELECTION_NOT_NEEDED
+    lagging = PartitionImage((0, 1), (0,), leader=0, leader_epoch=0, partition_epoch=1)
+    image.apply([PartitionChanged("t", 0, lagging)])
+    image.apply(broker_lost(image, 0, never))
+    assert image.topics["t"].partitions[0].leader == NO_LEADER
+    change = elect_unclean(image, "t", 0)
+    assert (change.image.leader, change.image.isr) == (1, (1,))
+    image.apply(broker_lost(image, 1, never))
+    with pytest.raises(ClientFault) as caught:
+        elect_unclean(image, "t", 0)
+    assert caught.value.error is Error.ELIGIBLE_LEADERS_NOT_AVAILABLE
+    with pytest.raises(ClientFault) as caught:
+        elect_unclean(image, "x", 0)
     assert caught.value.error is Error.UNKNOWN_TOPIC_OR_PARTITION
 
 

@@ -20,6 +20,8 @@ from headrace.cluster.image import (
     Change,
     ClusterImage,
     Endpoint,
+    FeaturesChanged,
+    GroupConfigChanged,
     PartitionChanged,
     PartitionImage,
     TopicConfigChanged,
@@ -29,7 +31,7 @@ from headrace.coordination.local import LocalTree
 from headrace.coordination.memory import MemoryStore, MemoryTree
 from headrace.coordination.sqlite import SqliteTree
 from headrace.coordination.tree import BadVersion, NodeExists, Op
-from headrace.errors import CorruptData
+from headrace.errors import ConfigError, CorruptData
 from tests.cluster.clusters import broker, created, ids
 
 
@@ -162,12 +164,49 @@ def test_an_image_survives_the_tree(tree: LocalTree) -> None:
         TopicConfigChanged("a", {"segment.bytes": "1000000"}),
         BrokerConfigChanged(1, {"num.io.threads": "4"}),
         BrokerConfigChanged(None, {"log.retention.ms": "1000"}),
+        GroupConfigChanged("g", {"consumer.session.timeout.ms": "50000"}, is_first=True),
+        FeaturesChanged({"transaction.version": 1}, epoch=1),
     )
     commit(tree, image, created(image, NewTopic("c", 1, 1)))
     commit(tree, image, delete_topic(image, name="c"))
     assert store.load_image(tree) == image
     commit(tree, image, BrokerConfigChanged(1, {}), TopicConfigChanged("a", {}))
+    commit(tree, image, GroupConfigChanged("g", {"consumer.session.timeout.ms": "1"}, False))
+    commit(tree, image, FeaturesChanged({}, epoch=2))
     assert store.load_image(tree) == image
+
+
+def test_features_are_finalized_once(tree: LocalTree) -> None:
+    """The first broker writes what it supports; a later start keeps what is agreed on."""
+    image = store.load_image(tree)
+    assert image.features == {"group.version": 1, "metadata.version": 30, "transaction.version": 2}
+    assert image.features_epoch == 0
+    lowered = FeaturesChanged({"metadata.version": 30}, epoch=1)
+    commit(tree, image, lowered)
+    store.initialize(tree, lambda: "another")
+    assert store.load_image(tree).features == {"metadata.version": 30}
+    with pytest.raises(BadVersion):
+        tree.multi(store.ops_for([lowered]))
+
+
+def test_levels_of_a_newer_release_keep_a_broker_out(tree: LocalTree) -> None:
+    """Starting would mean to misread what the others write."""
+    tree.set("/feature", b'{"version":2,"status":1,"features":{"transaction.version":3}}')
+    with pytest.raises(ConfigError, match=r"transaction.version at level 3; .* supports 0-2"):
+        store.load_image(tree)
+
+
+@pytest.mark.parametrize("group", ["g", ".", "..", "a/b", "%2E", "ü\n<default>", "\0", "a.b"])
+def test_any_group_id_has_a_node_of_its_own(tree: LocalTree, group: str) -> None:
+    """Group ids are any text; without settings nothing is left of them."""
+    image = store.load_image(tree)
+    before = tree.subtree("/")
+    configs = {"consumer.session.timeout.ms": "50000"}
+    commit(tree, image, GroupConfigChanged(group, configs, is_first=True))
+    assert store.load_image(tree).group_configs == {group: configs}
+    commit(tree, image, GroupConfigChanged(group, {}, is_first=False))
+    commit(tree, image, GroupConfigChanged(group, {}, is_first=True))
+    assert tree.subtree("/") == before
 
 
 def test_a_deleted_topic_leaves_nothing(tree: LocalTree) -> None:
@@ -254,6 +293,9 @@ def test_a_thousand_topics_load_fast(tmp_path: Path) -> None:
         ("/brokers/ids/0", b'{"endpoints":["x"]}', "does not describe a broker"),
         ("/cluster/id", b"{}", "no cluster id"),
         ("/controller", b"{}", "names no broker"),
+        ("/feature", b"{}", "does not list features"),
+        ("/feature", b'{"features":{"group.version":"1"}}', "does not list features"),
+        ("/feature", b'{"features":{"group.version":true}}', "does not list features"),
     ],
 )
 def test_damaged_nodes_name_themselves(tree: LocalTree, path: str, data: bytes, text: str) -> None:

@@ -142,10 +142,10 @@ def _our_default(field: FieldSpec) -> Any:
 
 
 def _implicit_defaults(field: FieldSpec, version: int) -> list[Any]:
+    if field.is_array:  # an array that may be null begins empty nevertheless
+        return [[], None] if field.nullable(version) else [[]]
     if field.nullable(version):
         return [None]
-    if field.is_array:
-        return [[]]
     # A struct field that only newer versions have is absent here and cannot be judged.
     return [0, "", False, plain(ZERO_UUID)]
 

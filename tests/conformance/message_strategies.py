@@ -24,7 +24,9 @@ _TEXT = st.one_of(st.text(max_size=8), st.sampled_from(["x" * 126, "x" * 127, "Ã
 _BYTES = st.one_of(st.binary(max_size=8), st.sampled_from([b"r" * 126, b"r" * 127, b"r" * 20000]))
 _ERROR_CODES = st.sampled_from([int(error) for error in Error])
 # kio makes dates of these, by way of floats: whole seconds survive, until the year 9999.
-_TIMES_MS = st.just(-1) | st.integers(0, 253_402_300_799).map(lambda seconds: seconds * 1000)
+_TIMES_MS = st.integers(0, 253_402_300_799).map(lambda seconds: seconds * 1000)
+# Of a duration of eight bytes kio makes a `timedelta`, by way of floats as well.
+_DURATIONS_MS = st.integers(-(2**40), 2**40)
 
 
 @cache
@@ -65,5 +67,9 @@ def _items(field: FieldSpec, version: int) -> st.SearchStrategy[Any]:
     if field.name.endswith("error_code"):
         return _ERROR_CODES
     if field.name == "log_append_time_ms":
-        return _TIMES_MS
+        return st.just(-1) | _TIMES_MS
+    if field.name == "transaction_start_time_ms":
+        return _TIMES_MS  # kio cannot read a -1 here, which stands for "no transaction"
+    if field.name == "retention_time_ms":
+        return _DURATIONS_MS
     return _INTEGERS[kind.name]

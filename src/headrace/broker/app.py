@@ -25,14 +25,17 @@ from headrace.broker import logs
 from headrace.broker.adoption import adopt, finish_deletions
 from headrace.broker.broker import Broker
 from headrace.broker.dispatch import Dispatcher
+from headrace.broker.groups import build_groups
 from headrace.broker.handlers import HANDLERS
 from headrace.broker.housekeeping import Housekeeping
+from headrace.broker.markers import Markers
 from headrace.broker.metadata import Metadata
 from headrace.broker.producer_ids import ProducerIds
 from headrace.broker.reporter import Reporter
 from headrace.broker.server import ConnectionLimits, Listener
 from headrace.broker.sessions import FetchSessions
 from headrace.broker.storage import Storage
+from headrace.broker.transactions import build_transactions
 from headrace.cluster import store
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.image import BrokerRegistration, Endpoint
@@ -73,6 +76,8 @@ class RunningBroker:
         for listener in self.listeners:
             listener.stop_accepting()
         await self.housekeeping.stop()
+        self.broker.groups.stop()
+        self.broker.transactions.stop()
         for partition in self.broker.storage.partitions.values():
             for waiter in tuple(partition.fetch_waiters):
                 waiter.release()
@@ -152,6 +157,13 @@ async def start(config: BrokerConfig) -> RunningBroker:
     await adopt(metadata, storage, broker_id)
     for topic in list(image.topics.values()):
         metadata.lead_topic(topic)
+    producer_ids = ProducerIds(tree, broker_id, executor)
+    markers = Markers(metadata, storage, clock)
+    groups = build_groups(metadata, storage, clock)
+    transactions = build_transactions(metadata, storage, clock, producer_ids, markers)
+    markers.groups, markers.transactions = groups, transactions
+    groups.lead()
+    transactions.lead()
     draw = random.SystemRandom()
     broker = Broker(
         id=broker_id,
@@ -165,7 +177,10 @@ async def start(config: BrokerConfig) -> RunningBroker:
             _SESSION_EVICTION_MS,
             lambda: draw.randrange(1, 1 << 31),
         ),
-        producer_ids=ProducerIds(tree, broker_id, executor),
+        producer_ids=producer_ids,
+        groups=groups,
+        transactions=transactions,
+        markers=markers,
         handlers=HANDLERS,
         max_fetch_bytes=config.get_int("fetch.max.bytes"),
     )

@@ -49,4 +49,5 @@ ON_CLUSTER: Final = bits(
         Operation.IDEMPOTENT_WRITE,
     )
 )
+ON_GROUP: Final = bits((Operation.READ, Operation.DELETE, Operation.DESCRIBE))
 NOT_ASKED: Final = -(1 << 31)

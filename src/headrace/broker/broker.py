@@ -12,13 +12,17 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Sequence
 
+    from headrace.broker.coordinators import Coordinators
     from headrace.broker.dispatch import Handler
+    from headrace.broker.markers import Markers
     from headrace.broker.metadata import Metadata
     from headrace.broker.producer_ids import ProducerIds
     from headrace.broker.reporter import Reporter
     from headrace.broker.sessions import FetchSessions
     from headrace.broker.storage import Storage
     from headrace.cluster.broker_config import BrokerConfig
+    from headrace.coordinator.group.shard import GroupShard
+    from headrace.coordinator.transaction.shard import TransactionShard
     from headrace.runtime.clock import Clock
 
 
@@ -34,6 +38,9 @@ class Broker:
     metadata: Metadata
     fetch_sessions: FetchSessions
     producer_ids: ProducerIds
+    groups: Coordinators[GroupShard]
+    transactions: Coordinators[TransactionShard]
+    markers: Markers
     handlers: Sequence[Handler]
     max_fetch_bytes: int
 

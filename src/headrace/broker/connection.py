@@ -75,6 +75,7 @@ class Connection(asyncio.BufferedProtocol):
         "last_active",
         "peer_host",
         "software",
+        "write_turn",
     )
 
     def __init__(self, listener: Listener, dispatcher: Dispatcher, reader: FrameReader) -> None:
@@ -93,6 +94,8 @@ class Connection(asyncio.BufferedProtocol):
         self.closed = False
         self.last_active = 0.0
         self.peer_host = ""
+        # Set while a write waits for its coordinator: those behind it must not overtake it.
+        self.write_turn: asyncio.Future[None] | None = None
         self.software = ""  # client name and version as ApiVersions told them
 
     @property

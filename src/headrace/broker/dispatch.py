@@ -2,7 +2,8 @@
 
 A handler is a module in `headrace.broker.handlers` with one `HANDLER` registration; the list of
 registrations is all that ApiVersions knows. A handler answers in one of three ways: it returns the
-response, it returns a coroutine that will, or it returns `LATER` and keeps the `Call` to `reply`.
+response, it returns a coroutine that will, or it returns `LATER` and keeps the `Call` to `reply`; a
+coroutine, too, may come to `LATER`.
 """
 
 from __future__ import annotations
@@ -126,7 +127,9 @@ class Dispatcher:
     def _work(self, answer: Coroutine[Any, Any, Any], call: Call, handler: Handler) -> None:
         async def finish() -> None:
             try:
-                reply(call, await answer)
+                response = await answer
+                if response is not LATER:
+                    reply(call, response)
             except HeadraceError as fault:
                 call.connection.refuse(f"{handler.name} v{call.version}: {fault}")
             except Exception:

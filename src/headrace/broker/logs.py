@@ -14,6 +14,7 @@ CONFIG = logging.getLogger("kafka.server.KafkaConfig")
 LOG_MANAGER = logging.getLogger("kafka.log.LogManager")
 SOCKET_SERVER = logging.getLogger("kafka.network.SocketServer")
 REQUESTS = logging.getLogger("kafka.request.logger")
+COORDINATOR = logging.getLogger("kafka.coordinator.CoordinatorRuntime")
 CONTROLLER = logging.getLogger("kafka.controller.KafkaController")
 
 

@@ -64,6 +64,9 @@ class Metadata:
         self._controller_epoch = controller_epoch
         self._changing = asyncio.Lock()
         self._default_log_config: LogConfig | None = None
+        # Told of every change after it has become true here.
+        self.watchers: list[Callable[[Change], None]] = []
+        self.topics_epoch = 0  # grows when a topic comes, grows or goes
         self._refresh_config()
 
     def _refresh_config(self) -> None:
@@ -91,6 +94,11 @@ class Metadata:
         self.image.apply(changes)
         for change in changes:
             self._follow(change)
+            if isinstance(change, TopicCreated | TopicDeleted | PartitionsAdded):
+                self.topics_epoch += 1
+        for change in changes:
+            for watcher in self.watchers:
+                watcher(change)
         if deleted:
             done = [Delete(layout.deleted_topic_path(topic.name)) for topic in deleted]
             await self._in_tree(self._tree.multi, done)

@@ -8,7 +8,19 @@ import typer
 from typer.completion import completion_init  # type: ignore[attr-defined]
 
 from headrace import __version__
-from headrace.cli import cluster, completion, config, consume, doctor, dump_log, produce, topic, up
+from headrace.cli import (
+    cluster,
+    completion,
+    config,
+    consume,
+    doctor,
+    dump_log,
+    group,
+    produce,
+    topic,
+    transaction,
+    up,
+)
 from headrace.cli.failures import Failure, WrongUsage
 
 app = typer.Typer(
@@ -63,7 +75,13 @@ def run_up(
     )
 
 
-_NOUNS: Final = {"topic": topic.app, "config": config.app, "cluster": cluster.app}
+_NOUNS: Final = {
+    "topic": topic.app,
+    "group": group.app,
+    "transaction": transaction.app,
+    "config": config.app,
+    "cluster": cluster.app,
+}
 
 for _command in (produce, consume, doctor, dump_log, completion):
     _command.register(app)

@@ -1,7 +1,8 @@
-"""`headrace consume`: read partitions of one topic and print their records.
+"""`headrace consume`: read topics and print their records.
 
-Partitions are assigned, not subscribed: no group is joined and no offset is committed, so looking
-at a topic never disturbs those who work on it.
+Without --group, partitions are assigned, not subscribed: no group is joined and no offset is
+committed, so looking at a topic never disturbs those who work on it. With it, the command is a
+member like any other (`group.reading`).
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, NamedTuple, TypeAlias
 
 import typer
 
 from headrace.cli import yaml
 from headrace.cli.completion import complete_topic
 from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.group.reading import Membership, Protocol, settings_of
 from headrace.cli.kafka import (
     explain,
     find_topic,
+    find_topics,
     open_consumer,
     read_metadata,
     require_leaders,
@@ -54,6 +57,9 @@ _BATCH: Final = 1000
 _POLL_S: Final = 0.2
 _PARTITION_EOF: Final = -191  # librdkafka's code for "nothing more for now"
 _TIMESTAMP_TYPES: Final = ("NotAvailable", "CreateTime", "LogAppendTime")
+# Kafka's words for the borders of a log, and ours.
+_BORDERS: Final = {"earliest": "beginning", "latest": "end"}
+_RESETS: Final = {"beginning": "earliest", "end": "latest"}
 
 Renderer: TypeAlias = Callable[[Record], bytes]
 
@@ -61,11 +67,30 @@ _EPILOG: Final = """\b
 Examples:
   headrace consume orders --from -10
   headrace consume orders --from @-1h --format '%p:%o %k = %v\\n'
-  headrace consume orders --follow --output json | jq .value"""
+  headrace consume orders --follow --output json | jq .value
+  headrace consume orders bills --group billing --follow"""
 
-TopicArgument: TypeAlias = Annotated[
+TopicsArgument: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TOPIC…",
+        help="One topic; with --group any number.",
+        show_default=False,
+        autocompletion=complete_topic,
+    ),
+]
+GroupOption: TypeAlias = Annotated[
     str | None,
-    typer.Argument(metavar="TOPIC", show_default=False, autocompletion=complete_topic),
+    typer.Option(
+        "--group",
+        "-g",
+        metavar="GROUP",
+        help="Join this group: share the partitions, begin where it stopped, commit.",
+    ),
+]
+ProtocolOption: TypeAlias = Annotated[
+    Protocol | None,
+    typer.Option(help="How the group agrees who reads what; default classic."),
 ]
 PartitionsOption: TypeAlias = Annotated[
     list[int] | None,
@@ -77,7 +102,8 @@ FromOption: TypeAlias = Annotated[
         "--from",
         metavar="POSITION",
         help="beginning, end, an offset, -N for the last N of each partition, @MILLISECONDS, "
-        "@-15m, or a date such as 2026-05-01T10:00:00Z.",
+        "@-15m, or a date such as 2026-05-01T10:00:00Z. With --group earliest or latest, for a "
+        "group without offsets.",
     ),
 ]
 ToOption: TypeAlias = Annotated[
@@ -111,10 +137,29 @@ OutputOption: TypeAlias = Annotated[
 ]
 
 
+class Wish(NamedTuple):
+    """What to read and how to show it, once the command line is understood."""
+
+    target: Target
+    topics: list[str]
+    start: str
+    stop: str
+    max_messages: int | None
+    follow: bool
+    render: Renderer
+
+    @property
+    def told(self) -> bool:
+        """Whether what happens besides reading is worth a line on stderr."""
+        return self.follow or sys.stderr.isatty()
+
+
 def consume(
-    word: TopicArgument = None,
+    words: TopicsArgument = None,
     topic: TopicOption = None,
     partition: PartitionsOption = None,
+    group: GroupOption = None,
+    protocol: ProtocolOption = None,
     start: FromOption = "beginning",
     stop: ToOption = "end",
     max_messages: MaxOption = None,
@@ -128,31 +173,91 @@ def consume(
     output: OutputOption = None,
 ) -> None:
     """Print the records of a topic from where you say to its end, or for ever with --follow."""
-    name, rest = choose_topic(topic, [] if word is None else [word])
-    if rest:
-        raise WrongUsage(f'two topics are named, "{name}" and "{rest[0]}"', "leave one out")
+    name, rest = choose_topic(topic, words or [])
     if follow and stop != "end":
         raise WrongUsage("--follow and --to exclude each other", "leave one of them out")
+    wish = Wish(
+        target=parse_target(servers, properties),
+        topics=list(dict.fromkeys([name, *rest])),
+        start=_BORDERS.get(start, start),
+        stop=_BORDERS.get(stop, stop),
+        max_messages=max_messages,
+        follow=follow,
+        render=_renderer(output, template, Faces(key_format, value_format, unescape(null_marker))),
+    )
+    head = _TABLE_HEAD if output is Output.TABLE else b""
+    if group is None:
+        if protocol is not None:
+            raise WrongUsage("--protocol needs --group", "name a group with --group")
+        _read_alone(wish, partition, head)
+    else:
+        if partition is not None:
+            raise WrongUsage(
+                "--partition and --group exclude each other", "a group shares out its partitions"
+            )
+        _read_in_group(wish, group, protocol or Protocol.CLASSIC, head)
+
+
+def _read_alone(wish: Wish, partitions: list[int] | None, head: bytes) -> None:
+    name, *rest = wish.topics
+    if rest:
+        raise WrongUsage(
+            f'two topics are named, "{name}" and "{rest[0]}"', "leave one out, or add --group"
+        )
     now_ms = time.time_ns() // 1_000_000
-    begin, end = parse_position(start, now_ms=now_ms), parse_position(stop, now_ms=now_ms)
-    render = _renderer(output, template, Faces(key_format, value_format, unescape(null_marker)))
-    target = parse_target(servers, properties)
+    begin = parse_position(wish.start, now_ms=now_ms)
+    end = parse_position(wish.stop, now_ms=now_ms)
     # A bounded reading should not wait half a second for records that nobody promised.
-    consumer = open_consumer(target, {} if follow else {"fetch.wait.max.ms": 50})
-    chosen = _choose_partitions(consumer, target, name, partition)
-    ranges = resolve(consumer, target, name, chosen, begin, end)
+    consumer = open_consumer(wish.target, {} if wish.follow else {"fetch.wait.max.ms": 50})
+    chosen = _choose_partitions(consumer, wish.target, name, partitions)
+    ranges = resolve(consumer, wish.target, name, chosen, begin, end)
     out = sys.stdout.buffer
-    if output is Output.TABLE:
-        out.write(_TABLE_HEAD)
-    reading = _Reading(consumer, target, render, out, max_messages)
+    out.write(head)
+    reading = _Reading(consumer, wish.target, wish.render, out, wish.max_messages)
     try:
-        reading.run(name, ranges, follow=follow)
+        reading.run(name, ranges, follow=wish.follow)
     except (KeyboardInterrupt, BrokenPipeError):
         pass  # Ctrl-C is the usual end of --follow, and `| head` has seen enough.
     finally:
         consumer.close()
-        if follow or sys.stderr.isatty():
+        if wish.told:
             print(f"{reading.count} records read from {name}", file=sys.stderr)
+    out.flush()
+
+
+def _read_in_group(wish: Wish, group: str, protocol: Protocol, head: bytes) -> None:
+    if wish.start not in _RESETS:
+        raise WrongUsage(
+            f'--from "{wish.start}" cannot be had with --group, which begins where it stopped',
+            f'give earliest or latest for a new group, or move it with "headrace group reset '
+            f'{group}"',
+        )
+    if wish.stop != "end":
+        raise WrongUsage("--to and --group exclude each other", "leave one of them out")
+    settings = settings_of(group, protocol, _RESETS[wish.start])
+    consumer = open_consumer(wish.target, settings)
+    metadata = read_metadata(consumer, wish.target)
+    for found in find_topics(metadata, wish.topics):
+        require_leaders(metadata, found, wish.target)
+    out = sys.stdout.buffer
+    out.write(head)
+    membership = Membership(
+        consumer,
+        wish.target,
+        group,
+        lambda message: out.write(wish.render(record_of(message))),
+        out.flush,
+        told=wish.told,
+    )
+    try:
+        membership.run(wish.topics, max_messages=wish.max_messages, follow=wish.follow)
+    except (KeyboardInterrupt, BrokenPipeError):
+        pass  # A second Ctrl-C, or `| head`; what was handed over until then is committed.
+    finally:
+        consumer.close()
+        if wish.told:
+            where = ", ".join(wish.topics)
+            print(f'{membership.count} records read from {where} as "{group}"', file=sys.stderr)
     out.flush()
 
 

@@ -123,6 +123,11 @@ def _remedies() -> dict[int, str]:
         KafkaError._SSL: "check ssl.ca.location given with -X",
         KafkaError.TOPIC_AUTHORIZATION_FAILED: "the user needs a right on this topic",
         KafkaError.CLUSTER_AUTHORIZATION_FAILED: "the user needs a right on the cluster",
+        KafkaError.GROUP_AUTHORIZATION_FAILED: "the user needs a right on this group",
+        KafkaError.GROUP_ID_NOT_FOUND: 'see "headrace group list"',
+        KafkaError.NON_EMPTY_GROUP: "stop its members first",
+        KafkaError.UNKNOWN_MEMBER_ID: "a member has joined meanwhile; stop it first",
+        KafkaError.INVALID_TRANSACTION_TIMEOUT: "lower -X transaction.timeout.ms",
     }
 
 

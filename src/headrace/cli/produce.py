@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
@@ -13,11 +11,10 @@ import typer
 
 from headrace.cli.completion import complete_topic
 from headrace.cli.draft_lines import Form, LineReader
-from headrace.cli.failures import WrongUsage
+from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.kafka import (
     TIMEOUT_S,
     admin_api,
-    explain,
     find_topic,
     open_admin,
     open_producer,
@@ -36,23 +33,23 @@ from headrace.cli.options import (
     choose_topic,
     parse_pairs,
 )
-from headrace.cli.output import Output, emit
+from headrace.cli.output import Output
 from headrace.cli.positions import parse_time
 from headrace.cli.progress import Progress
 from headrace.cli.record_json import Draft
 from headrace.cli.record_text import Encoding, from_text, unescape
+from headrace.cli.sending import Sending, TransactionalSending
 from headrace.cli.target import Target, parse_target
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError, Message, Producer
+    from confluent_kafka import Producer
 
-_FLUSH_S: Final = 60.0
-_SHOWN_ERRORS: Final = 3
 _EPILOG: Final = """\b
 Examples:
   seq 10 | headrace produce numbers
   headrace produce orders orders.txt --key-separator : --null-marker NULL
-  headrace consume a -o json | headrace produce b --format json"""
+  headrace consume a -o json | headrace produce b --format json
+  headrace produce orders orders.txt --transactional-id loader --transaction-size 1000"""
 
 
 class Compression(StrEnum):
@@ -115,6 +112,20 @@ AcksOption: TypeAlias = Annotated[Acks, typer.Option(help="Who must have a recor
 IdempotentFlag: TypeAlias = Annotated[
     bool, typer.Option("--idempotent", help="No duplicates and no gaps when sending is retried.")
 ]
+TransactionalIdOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--transactional-id",
+        metavar="ID",
+        help="Write in a transaction: all records become visible together, or none.",
+    ),
+]
+TransactionSizeOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--transaction-size", metavar="N", min=1, help="So many records each; default: all in one."
+    ),
+]
 CreateFlag: TypeAlias = Annotated[
     bool, typer.Option("--create-topic", help="Create the topic if it does not exist.")
 ]
@@ -135,6 +146,8 @@ def produce(
     compression: CompressionOption = Compression.NONE,
     acks: AcksOption = Acks.ALL,
     idempotent: IdempotentFlag = False,
+    transactional_id: TransactionalIdOption = None,
+    transaction_size: TransactionSizeOption = None,
     create_topic: CreateFlag = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
@@ -145,8 +158,9 @@ def produce(
     A summary follows on stderr; with --output json or yaml it goes to standard output.
     """
     name, files = choose_topic(topic, words or [])
-    if idempotent and acks is not Acks.ALL:
-        raise WrongUsage("--idempotent needs --acks all", "leave --acks out")
+    settings = _settings(acks, idempotent, transactional_id)
+    if transaction_size is not None and transactional_id is None:
+        raise WrongUsage("--transaction-size needs --transactional-id", "name an id of your own")
     if key is not None and key_separator is not None:
         raise WrongUsage("--key and --key-separator exclude each other", "leave one of them out")
     if key_separator == "":
@@ -163,18 +177,31 @@ def produce(
     marker = None if null_marker is None else unescape(null_marker)
     reader = LineReader(form, key_format, value_format, defaults, separator, marker)
     target = parse_target(servers, properties)
-    settings = {
-        "compression.type": compression.value,
-        "acks": acks.value,
-        "enable.idempotence": idempotent,
-        "linger.ms": 5,
-    }
-    producer = open_producer(target, settings)
+    producer = open_producer(target, settings | {"compression.type": compression.value})
     _require_topic(producer, target, name, create=create_topic)
-    sending = _Sending(producer, target, name)
-    with Progress(f"writing to {name}", total=None) as progress:
-        sending.send_all(reader.read_files([Path(file) for file in files]), progress)
+    sending = Sending(producer, target, name)
+    if transactional_id is not None:
+        sending = TransactionalSending(
+            producer, target, name, transactional_id=transactional_id, size=transaction_size
+        )
+    try:
+        with Progress(f"writing to {name}", total=None) as progress:
+            sending.send_all(reader.read_files([Path(file) for file in files]), progress)
+    except (Failure, KeyboardInterrupt):
+        # What went before a bad line or Ctrl-C stays, and whoever goes on must know how much.
+        sending.report(output)
+        raise
     return sending.report(output)
+
+
+def _settings(acks: Acks, idempotent: bool, transactional_id: str | None) -> dict[str, Any]:
+    for option, given in (("--idempotent", idempotent), ("--transactional-id", transactional_id)):
+        if given and acks is not Acks.ALL:
+            raise WrongUsage(f"{option} needs --acks all", "leave --acks out")
+    settings: dict[str, Any] = {"acks": acks.value, "linger.ms": 5}
+    if transactional_id is not None:
+        return settings | {"transactional.id": transactional_id}
+    return settings | {"enable.idempotence": idempotent}
 
 
 def _require_topic(producer: Producer, target: Target, name: str, *, create: bool) -> None:
@@ -188,82 +215,6 @@ def _require_topic(producer: Producer, target: Target, name: str, *, create: boo
         raise_all(settle(futures, target, "topic")[1])
         metadata = read_metadata(admin, target)
     require_leaders(metadata, find_topic(metadata, name), target)
-
-
-class _Sending:
-    """One run of the producer: what arrived and what did not."""
-
-    def __init__(self, producer: Producer, target: Target, topic: str) -> None:
-        self._producer = producer
-        self._target = target
-        self._topic = topic
-        self._began = time.monotonic()
-        self._errors: dict[int, KafkaError] = {}
-        self._written = 0
-        self._failed = 0
-
-    def send_all(self, drafts: Iterator[Draft], progress: Progress) -> None:
-        """Send everything and wait for the answers; a bad line does not lose those before it."""
-        try:
-            for count, draft in enumerate(drafts, 1):
-                self._send(draft)
-                if not count & 1023:
-                    self._producer.poll(0)
-                    progress.update(self._written)
-        finally:
-            # On its own line: the callbacks that `flush` runs count failures themselves.
-            unanswered = self._producer.flush(_FLUSH_S)
-            self._failed += unanswered
-
-    def _send(self, draft: Draft) -> None:
-        from confluent_kafka import KafkaException
-
-        options: dict[str, Any] = {"on_delivery": self._on_delivery}
-        if draft.headers:
-            options["headers"] = draft.headers
-        if draft.partition is not None:
-            options["partition"] = draft.partition
-        if draft.timestamp_ms is not None:
-            options["timestamp"] = draft.timestamp_ms
-        while True:
-            try:
-                self._producer.produce(self._topic, draft.value, draft.key, **options)
-                return
-            except BufferError:
-                # The queue is full: wait until some of it has been delivered.
-                self._producer.poll(0.1)
-            except KafkaException as error:
-                self._count_failure(error.args[0])
-                return
-
-    def _on_delivery(self, error: KafkaError | None, _message: Message) -> None:
-        if error is None:
-            self._written += 1
-        else:
-            self._count_failure(error)
-
-    def _count_failure(self, error: KafkaError) -> None:
-        self._failed += 1
-        self._errors.setdefault(error.code(), error)
-
-    def report(self, output: Output) -> int:
-        """Tell what happened; returns the exit code of the command."""
-        seconds = time.monotonic() - self._began
-        if output is Output.TABLE:
-            rate = self._written / seconds if seconds else 0.0
-            line = f"{self._written} records written to {self._topic} in {seconds:.2f} s"
-            print(f"{line} ({rate:,.0f}/s), {self._failed} failed", file=sys.stderr)
-        else:
-            summary = {
-                "topic": self._topic,
-                "written": self._written,
-                "failed": self._failed,
-                "seconds": round(seconds, 3),
-            }
-            emit(summary, output, str)
-        for error in list(self._errors.values())[:_SHOWN_ERRORS]:
-            print(f"headrace: {explain(error, self._target)}", file=sys.stderr)
-        return 1 if self._failed else 0
 
 
 def register(app: typer.Typer) -> None:

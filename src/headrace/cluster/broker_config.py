@@ -7,7 +7,7 @@ Four levels give a broker setting its value; the first that has it wins:
     3  static                           server.properties and the command line
     4  built-in                         the declaration in `config_keys`
 
-A topic's own overrides stand above all four; see `configs`.
+The overrides of a topic or a group stand above all four; see `configs`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class ConfigSource(IntEnum):
     DYNAMIC_DEFAULT_BROKER_CONFIG = 3
     STATIC_BROKER_CONFIG = 4
     DEFAULT_CONFIG = 5
+    GROUP_CONFIG = 8
 
 
 @dataclass(frozen=True, slots=True)

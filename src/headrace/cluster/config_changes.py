@@ -1,8 +1,8 @@
 """Decisions about settings: what a request to change them leads to, or why it is refused.
 
-Topic settings are checked strictly (INVALID_CONFIG for an unknown key or a bad value). Settings of
-brokers are checked as Kafka's brokers do, which answer INVALID_REQUEST. Both requests of the
-protocol end in the same change: all values that a resource has from now on.
+Settings of topics and groups are checked strictly (INVALID_CONFIG for an unknown key or a bad
+value). Settings of brokers are checked as Kafka's brokers do, which answer INVALID_REQUEST. Both
+requests of the protocol end in the same change: all values that a resource has from now on.
 """
 
 from __future__ import annotations
@@ -11,10 +11,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from headrace.cluster import layout
 from headrace.cluster.broker_config import BrokerConfig
-from headrace.cluster.config_keys import TOPIC_KEYS, broker_key
+from headrace.cluster.config_keys import GROUP_KEYS, TOPIC_KEYS, broker_key
 from headrace.cluster.config_types import ConfigKey, ConfigType, UpdateMode
-from headrace.cluster.image import BrokerConfigChanged, ClusterImage, TopicConfigChanged
+from headrace.cluster.configs import group_value
+from headrace.cluster.image import (
+    BrokerConfigChanged,
+    ClusterImage,
+    GroupConfigChanged,
+    TopicConfigChanged,
+)
+from headrace.cluster.keys.group import GROUP_BOUNDS
+from headrace.coordination.tree import MAX_PATH_LENGTH
 from headrace.errors import ClientFault, ConfigError, Error
 
 
@@ -94,6 +103,49 @@ def incremental_alter_broker(
     return _change_broker(image, broker_id, configs, [op.name for op in ops], static)
 
 
+def check_group_configs(configs: Mapping[str, str], broker: BrokerConfig) -> dict[str, str]:
+    """The settings of a group in the form in which they are stored, or INVALID_CONFIG."""
+    checked = {}
+    for name, value in configs.items():
+        key = GROUP_KEYS.get(name)
+        if key is None:
+            raise ClientFault(Error.INVALID_CONFIG, f"Unknown group config name: {name}")
+        try:
+            checked[name] = key.normalize(value)
+        except ConfigError as error:
+            raise ClientFault(Error.INVALID_CONFIG, str(error)) from None
+        _check_group_bounds(name, int(checked[name]), broker)
+    heartbeat_ms = group_value("consumer.heartbeat.interval.ms", checked, broker)
+    session_ms = group_value("consumer.session.timeout.ms", checked, broker)
+    if checked and session_ms <= heartbeat_ms:
+        raise ClientFault(
+            Error.INVALID_CONFIG,
+            f"consumer.session.timeout.ms ({session_ms}) is not larger than "
+            f"consumer.heartbeat.interval.ms ({heartbeat_ms})",
+        )
+    return checked
+
+
+def alter_group(
+    image: ClusterImage, group: str, configs: Mapping[str, str | None], broker: BrokerConfig
+) -> GroupConfigChanged:
+    """AlterConfigs: the given settings replace all that the group has."""
+    given = {}
+    for name, value in configs.items():
+        if value is None:
+            raise ClientFault(Error.INVALID_REQUEST, f"Group config {name} has no value")
+        given[name] = value
+    return _change_group(image, group, given, broker)
+
+
+def incremental_alter_group(
+    image: ClusterImage, group: str, ops: Sequence[ConfigOp], broker: BrokerConfig
+) -> GroupConfigChanged:
+    """IncrementalAlterConfigs: the given settings change, the others stay."""
+    configs = incremental_alter(image.group_configs.get(group, {}), ops, GROUP_KEYS)
+    return _change_group(image, group, configs, broker)
+
+
 def incremental_alter(
     current: Mapping[str, str], ops: Sequence[ConfigOp], keys: Mapping[str, ConfigKey]
 ) -> dict[str, str]:
@@ -158,6 +210,28 @@ def _check_topic_relations(configs: Mapping[str, str]) -> None:
             Error.INVALID_CONFIG,
             f"min.compaction.lag.ms ({minimum}) is larger than max.compaction.lag.ms ({maximum})",
         )
+
+
+def _change_group(
+    image: ClusterImage, group: str, configs: Mapping[str, str], broker: BrokerConfig
+) -> GroupConfigChanged:
+    if not group:
+        raise ClientFault(Error.INVALID_REQUEST, "There are no settings for all groups: name one")
+    if len(layout.group_config_path(group)) > MAX_PATH_LENGTH:
+        raise ClientFault(
+            Error.INVALID_REQUEST, "The group id is too long for a group with settings"
+        )
+    checked = check_group_configs(configs, broker)
+    return GroupConfigChanged(group, checked, is_first=group not in image.group_configs)
+
+
+def _check_group_bounds(name: str, value: int, broker: BrokerConfig) -> None:
+    bounds = GROUP_BOUNDS[name]
+    minimum, maximum = broker.get_int(bounds.minimum), broker.get_int(bounds.maximum)
+    if value < minimum:
+        raise ClientFault(Error.INVALID_CONFIG, f"{name} is {value}; {bounds.minimum} is {minimum}")
+    if value > maximum:
+        raise ClientFault(Error.INVALID_CONFIG, f"{name} is {value}; {bounds.maximum} is {maximum}")
 
 
 def _broker_configs(image: ClusterImage, broker_id: int | None) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from headrace.cluster.config_types import ConfigKey
+from headrace.cluster.keys.group import GROUP_KEYS as _GROUP_KEYS
 from headrace.cluster.keys.groups import GROUPS_KEYS
 from headrace.cluster.keys.kraft import KRAFT_KEYS
 from headrace.cluster.keys.legacy import LEGACY_KEYS
@@ -45,6 +46,8 @@ BROKER_KEYS: Final[dict[str, ConfigKey]] = {
 }
 
 TOPIC_KEYS: Final[dict[str, ConfigKey]] = {key.name: key for key in _TOPIC_KEYS}
+
+GROUP_KEYS: Final[dict[str, ConfigKey]] = {key.name: key for key in _GROUP_KEYS}
 
 
 def broker_key(name: str) -> ConfigKey | None:

@@ -190,7 +190,7 @@ _PARSERS: Final[dict[ConfigType, Callable[[str], Any]]] = {
     ConfigType.DOUBLE: _double,
     ConfigType.LIST: _list,
     ConfigType.CLASS: str.strip,
-    ConfigType.PASSWORD: str,
+    ConfigType.PASSWORD: str.strip,
 }
 
 # Short names, so that a declaration reads as a table.

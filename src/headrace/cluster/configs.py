@@ -1,8 +1,8 @@
 """The five levels of a setting, seen from a resource: effective values and their description.
 
-A topic's override stands above the four levels of the broker (see `broker_config`). Removing a
-value exposes the next level. Two brokers with different files therefore give the same topic
-different values; that is how it is in Kafka, and it is not hidden here.
+An override of a topic or a group stands above the four levels of the broker (see `broker_config`).
+Removing a value exposes the next level. Two brokers with different files therefore give the same
+topic different values; that is how it is in Kafka, and it is not hidden here.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from typing import Any
 from headrace.cluster.broker_config import BrokerConfig, ConfigSource, Setting
 from headrace.cluster.config_keys import (
     BROKER_KEYS,
+    GROUP_KEYS,
     TOPIC_KEYS,
     broker_key,
     broker_synonyms,
     topic_synonyms,
 )
 from headrace.cluster.config_types import ConfigKey, ConfigType
+from headrace.cluster.keys.group import GROUP_BOUNDS
 from headrace.cluster.keys.topic import Synonym
 
 
@@ -67,6 +69,34 @@ def describe_topic(
     for key in TOPIC_KEYS.values():
         if names is None or key.name in names:
             settings = list(_topic_settings(key, overrides, broker))
+            entries.append(_entry(key, settings[0], settings, read_only=False))
+    return entries
+
+
+def group_value(name: str, overrides: Mapping[str, str], broker: BrokerConfig) -> int:
+    """The effective value of one group setting.
+
+    The broker's limits may have changed since the group's value was taken: it is kept within them.
+    """
+    bounds = GROUP_BOUNDS[name]
+    override = overrides.get(name)
+    if override is None:
+        return broker.get_int(bounds.default)
+    value: int = GROUP_KEYS[name].parse(override)
+    return min(max(value, broker.get_int(bounds.minimum)), broker.get_int(bounds.maximum))
+
+
+def describe_group(
+    overrides: Mapping[str, str], broker: BrokerConfig, names: Collection[str] | None = None
+) -> list[ConfigEntry]:
+    """Every setting of a group, or those asked for, whether or not there is such a group."""
+    entries = []
+    for key in GROUP_KEYS.values():
+        if names is None or key.name in names:
+            settings = list(broker.settings((Synonym(GROUP_BOUNDS[key.name].default),)))
+            override = overrides.get(key.name)
+            if override is not None:
+                settings.insert(0, Setting(key.name, override, ConfigSource.GROUP_CONFIG))
             entries.append(_entry(key, settings[0], settings, read_only=False))
     return entries
 

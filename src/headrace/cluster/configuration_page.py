@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headrace.cluster.config_keys import BROKER_KEYS, TOPIC_KEYS, topic_synonyms
+from headrace.cluster.config_keys import BROKER_KEYS, GROUP_KEYS, TOPIC_KEYS, topic_synonyms
 from headrace.cluster.config_types import ConfigKey
+from headrace.cluster.keys.group import GROUP_BOUNDS
 
 _HEAD = """\
 # Configuration
 
-All settings of topics and brokers, under Kafka's own names: an existing `server.properties` works
-as it is. An unknown key in that file gives a warning; an invalid value stops the broker with a
-message that names the key, the value and what is allowed.
+All settings of topics, groups and brokers, under Kafka's own names: an existing `server.properties`
+works as it is. An unknown key in that file gives a warning; an invalid value stops the broker with
+a message that names the key, the value and what is allowed.
 
 A setting takes the first value that exists in this order, and removing one exposes the next:
 
-1. the topic's own (`headrace config`, `kafka-configs --entity-type topics`)
+1. the topic's or the group's own (`headrace config`, `kafka-configs --entity-type topics`)
 2. dynamic, for one broker (`--entity-type brokers --entity-name 1`)
 3. dynamic, for all brokers (`--entity-type brokers --entity-default`)
 4. static: `server.properties`, then `--set key=value` of the command line
@@ -39,6 +40,17 @@ set winning. Keys in hours and minutes are converted.
 |---|---|---|---|---|---|
 """
 
+_GROUPS = """
+## Groups
+
+Settings of single groups of the consumer protocol (`kafka-configs --entity-type groups`); they may
+be given before the group exists. The broker keys in the last column give the value of a group that
+does not set a key, and the smallest and the largest value that a group may set.
+
+| key | type | default | allowed | meaning | broker keys |
+|---|---|---|---|---|---|
+"""
+
 _BROKERS = """
 ## Brokers
 
@@ -53,13 +65,21 @@ listener with the prefix `listener.name.<listener in lower case>.`.
 
 def configuration_page() -> str:
     """The whole page."""
-    return "".join([_HEAD, _TOPICS, *_topic_rows(), _BROKERS, *_broker_rows()])
+    groups = [_GROUPS, *_group_rows()]
+    return "".join([_HEAD, _TOPICS, *_topic_rows(), *groups, _BROKERS, *_broker_rows()])
 
 
 def _topic_rows() -> Iterable[str]:
     for key in TOPIC_KEYS.values():
         synonyms = ", ".join(f"`{synonym.name}`" for synonym in topic_synonyms(key.name))
         yield _row([*_facts(key), key.documentation, synonyms or "—"])
+
+
+def _group_rows() -> Iterable[str]:
+    for key in GROUP_KEYS.values():
+        bounds = GROUP_BOUNDS[key.name]
+        names = f"`{bounds.default}`, `{bounds.minimum}`, `{bounds.maximum}`"
+        yield _row([*_facts(key), key.documentation, names])
 
 
 def _broker_rows() -> Iterable[str]:

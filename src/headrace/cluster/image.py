@@ -20,6 +20,7 @@ Key = TypeVar("Key")
 
 NO_LEADER: Final = -1
 NO_CONTROLLER: Final = -1
+NO_FEATURES_EPOCH: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,26 @@ class BrokerConfigChanged:
     configs: dict[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class GroupConfigChanged:
+    """All settings of a group from now on; `is_first` if it had none before.
+
+    A group may have settings before it has members, and after it has none any more.
+    """
+
+    group: str
+    configs: dict[str, str]
+    is_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturesChanged:
+    """The levels of all features from now on; the epoch is one higher than before."""
+
+    levels: dict[str, int]
+    epoch: int
+
+
 Change: TypeAlias = (
     BrokerRegistered
     | BrokerUnregistered
@@ -132,6 +153,8 @@ Change: TypeAlias = (
     | PartitionChanged
     | TopicConfigChanged
     | BrokerConfigChanged
+    | GroupConfigChanged
+    | FeaturesChanged
 )
 Changes: TypeAlias = list[Change]
 
@@ -148,11 +171,18 @@ class ClusterImage:
     topic_configs: dict[str, dict[str, str]] = field(default_factory=dict)
     broker_configs: dict[int, dict[str, str]] = field(default_factory=dict)
     cluster_default_config: dict[str, str] = field(default_factory=dict)
+    group_configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    features: dict[str, int] = field(default_factory=dict)
+    features_epoch: int = NO_FEATURES_EPOCH
     _collisions: dict[str, str] = field(default_factory=dict)
 
     def colliding_topic(self, name: str) -> str | None:
         """The existing topic, if any, whose name differs only in '.' and '_'."""
         return self._collisions.get(collision_key(name))
+
+    def feature_level(self, name: str) -> int:
+        """The level of a feature that the cluster has agreed on; 0 is off."""
+        return self.features.get(name, 0)
 
     def partition(self, topic: str, partition: int) -> PartitionImage | None:
         """One partition, or None if the topic or the partition is unknown."""
@@ -188,6 +218,10 @@ class ClusterImage:
                 self.cluster_default_config = dict(configs)
             case BrokerConfigChanged(int() as broker_id, configs):
                 _put(self.broker_configs, broker_id, configs)
+            case GroupConfigChanged(group, configs):
+                _put(self.group_configs, group, configs)
+            case FeaturesChanged(levels, epoch):
+                self._put_features(levels, epoch)
             case BrokerRegistered(broker):
                 self.brokers[broker.id] = broker
             case BrokerUnregistered(broker_id):
@@ -209,6 +243,11 @@ class ClusterImage:
                 f"{image.partition_epoch}"
             )
         partitions[partition] = image
+
+    def _put_features(self, levels: dict[str, int], epoch: int) -> None:
+        if epoch != self.features_epoch + 1:
+            raise InvariantViolated(f"features: epoch {self.features_epoch} is followed by {epoch}")
+        self.features, self.features_epoch = dict(levels), epoch
 
 
 def _put(table: dict[Key, dict[str, str]], key: Key, configs: dict[str, str]) -> None:

@@ -12,6 +12,8 @@ they expect. Reading is forgiving about additional fields and strict about the o
     /brokers/topics/T/partitions/P/state    {"leader":…,"leader_epoch":…,"isr":[…],…}
     /config/topics/T                        {"version":1,"config":{…}}
     /config/brokers/N, …/<default>          the same
+    /config/groups/G                        the same; G is the group's id, percent-encoded
+    /feature                                {"version":2,"status":1,"features":{"name":level}}
     /admin/delete_topics/T                  empty; the topic is gone, its folders not yet
     /latest_producer_id_block               {"version":1,"broker":…,"block_start":"…",…}
 """
@@ -22,6 +24,7 @@ import base64
 import binascii
 import json
 from typing import Any, Final
+from urllib.parse import quote, unquote
 from uuid import UUID
 
 from headrace.cluster.image import BrokerRegistration, Endpoint, PartitionImage, TopicImage
@@ -36,9 +39,13 @@ BROKER_EPOCHS: Final = "/brokers/epochs"
 TOPICS: Final = "/brokers/topics"
 TOPIC_CONFIGS: Final = "/config/topics"
 BROKER_CONFIGS: Final = "/config/brokers"
+GROUP_CONFIGS: Final = "/config/groups"
+FEATURES: Final = "/feature"
 DELETED_TOPICS: Final = "/admin/delete_topics"
 PRODUCER_ID_BLOCK: Final = "/latest_producer_id_block"
 DEFAULT_ENTITY: Final = "<default>"
+
+_FEATURES_ENABLED: Final = 1
 
 _JSON: Final = json.JSONDecoder()
 
@@ -53,6 +60,7 @@ SKELETON: Final = (
     "/config",
     TOPIC_CONFIGS,
     BROKER_CONFIGS,
+    GROUP_CONFIGS,
     "/config/changes",
     "/config/clients",
     "/config/users",
@@ -91,6 +99,18 @@ def broker_path(broker_id: int) -> str:
 
 def broker_config_path(broker_id: int | None) -> str:
     return f"{BROKER_CONFIGS}/{DEFAULT_ENTITY if broker_id is None else broker_id}"
+
+
+def group_config_path(group: str) -> str:
+    """A group's id may be any text, so it is percent-encoded, as Kafka did with user names."""
+    name = quote(group, safe="")
+    # These two are the only harmless characters that cannot be a name in the tree.
+    return f"{GROUP_CONFIGS}/{name.replace('.', '%2E') if name in ('.', '..') else name}"
+
+
+def group_of(name: str) -> str:
+    """The group whose settings a node below `/config/groups` holds."""
+    return unquote(name)
 
 
 def id_text(topic_id: UUID) -> str:
@@ -179,6 +199,17 @@ def decode_configs(path: str, data: bytes) -> dict[str, str]:
     if not isinstance(configs, dict):
         raise CorruptData(f"node {path} has no field 'config'")
     return {str(key): str(value) for key, value in configs.items()}
+
+
+def encode_features(levels: dict[str, int]) -> bytes:
+    return encode({"version": 2, "status": _FEATURES_ENABLED, "features": levels})
+
+
+def decode_features(path: str, data: bytes) -> dict[str, int]:
+    levels = decode(path, data).get("features")
+    if not isinstance(levels, dict) or not all(type(level) is int for level in levels.values()):
+        raise CorruptData(f"node {path} does not list features with their levels")
+    return levels
 
 
 def encode_broker(broker: BrokerRegistration, timestamp_ms: int) -> bytes:

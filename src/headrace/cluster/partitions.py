@@ -78,11 +78,7 @@ def elect(
 
 def elect_preferred(image: ClusterImage, topic: str, partition: int) -> PartitionChanged:
     """Give leadership to the first replica of the list, if it is alive and in sync."""
-    before = image.partition(topic, partition)
-    if before is None:
-        raise ClientFault(
-            Error.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {topic}-{partition}."
-        )
+    before = _existing(image, topic, partition)
     preferred = before.replicas[0]
     if before.leader == preferred:
         raise ClientFault(
@@ -94,6 +90,30 @@ def elect_preferred(image: ClusterImage, topic: str, partition: int) -> Partitio
             f"The preferred leader {preferred} of {topic}-{partition} is not alive and in sync.",
         )
     return PartitionChanged(topic, partition, _changed(before, preferred, before.isr))
+
+
+def elect_unclean(image: ClusterImage, topic: str, partition: int) -> PartitionChanged:
+    """Give a partition without leader to any living replica, in sync if there is one."""
+    before = _existing(image, topic, partition)
+    if before.leader in image.brokers:
+        raise ClientFault(
+            Error.ELECTION_NOT_NEEDED, f"{topic}-{partition} is led by {before.leader}."
+        )
+    after = elect(before, image.brokers.keys(), unclean=True)
+    if after.leader == NO_LEADER:
+        raise ClientFault(
+            Error.ELIGIBLE_LEADERS_NOT_AVAILABLE, f"No replica of {topic}-{partition} is alive."
+        )
+    return PartitionChanged(topic, partition, after)
+
+
+def _existing(image: ClusterImage, topic: str, partition: int) -> PartitionImage:
+    image_of_partition = image.partition(topic, partition)
+    if image_of_partition is None:
+        raise ClientFault(
+            Error.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {topic}-{partition}."
+        )
+    return image_of_partition
 
 
 def _changed(partition: PartitionImage, leader: int, isr: tuple[int, ...]) -> PartitionImage:

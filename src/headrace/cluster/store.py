@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from headrace.cluster import layout
+from headrace.cluster import features, layout
 from headrace.cluster.image import (
     NO_CONTROLLER,
     BrokerConfigChanged,
@@ -20,6 +20,8 @@ from headrace.cluster.image import (
     Change,
     ClusterImage,
     ControllerChanged,
+    FeaturesChanged,
+    GroupConfigChanged,
     PartitionChanged,
     PartitionImage,
     PartitionsAdded,
@@ -46,6 +48,7 @@ def initialize(tree: Tree, new_cluster_id: Callable[[], str]) -> str:
     wanted = dict.fromkeys(layout.SKELETON, b"")
     wanted[layout.CONTROLLER_EPOCH] = b"0"
     wanted[layout.broker_config_path(None)] = layout.encode_configs({})
+    wanted[layout.FEATURES] = layout.encode_features(features.DEFAULT_LEVELS)
     if not tree.exists(layout.CLUSTER_ID):
         wanted[layout.CLUSTER_ID] = layout.encode({"version": "1", "id": new_cluster_id()})
     _create_missing(tree, wanted)
@@ -72,6 +75,10 @@ def load_image(tree: Tree) -> ClusterImage:
     for name, path, _ in _children(configs, layout.BROKER_CONFIGS):
         broker_id = None if name == layout.DEFAULT_ENTITY else _number(path, name)
         image.apply([BrokerConfigChanged(broker_id, _configs(configs, path))])
+    for name, path, _ in _children(configs, layout.GROUP_CONFIGS):
+        group = layout.group_of(name)
+        image.apply([GroupConfigChanged(group, _configs(configs, path), is_first=True)])
+    _load_features(tree, image)
     return image
 
 
@@ -158,6 +165,10 @@ def _ops_for_one(change: Change, controller_epoch: int) -> list[Op]:
             return [Set(layout.topic_config_path(name), layout.encode_configs(configs))]
         case BrokerConfigChanged(broker_id, configs):
             return [Set(layout.broker_config_path(broker_id), layout.encode_configs(configs))]
+        case GroupConfigChanged():
+            return _set_group_configs(change)
+        case FeaturesChanged(levels, epoch):
+            return [Set(layout.FEATURES, layout.encode_features(levels), epoch - 1)]
         case BrokerRegistered() | BrokerUnregistered() | ControllerChanged():
             # These follow from ephemeral nodes, which only their owner's session can make.
             return []
@@ -181,6 +192,23 @@ def _delete_topic(topic: TopicImage) -> list[Op]:
     ops.append(Delete(layout.topic_path(topic.name)))
     ops.append(Delete(layout.topic_config_path(topic.name)))
     return ops
+
+
+def _set_group_configs(change: GroupConfigChanged) -> list[Op]:
+    """A group without settings has no node: groups come and go, and nobody tidies up."""
+    path = layout.group_config_path(change.group)
+    if change.is_first:
+        return [Create(path, layout.encode_configs(change.configs))] if change.configs else []
+    if change.configs:
+        return [Set(path, layout.encode_configs(change.configs))]
+    return [Delete(path)]
+
+
+def _load_features(tree: Tree, image: ClusterImage) -> None:
+    node = tree.get(layout.FEATURES)
+    image.features = layout.decode_features(layout.FEATURES, node.data)
+    image.features_epoch = node.version
+    features.check_supported(image.features)
 
 
 def _topic(name: str, path: str, node: Node, nodes: dict[str, Node]) -> TopicImage:

@@ -70,7 +70,8 @@ def admit(batches: memoryview, config: LogConfig, origin: Origin, now_ms: int) -
         )
     header = read_header(batches)
     size = header.batch_length + LENGTH_END
-    if size > config.max_message_bytes:
+    # What a coordinator writes about a huge group is limited by the segment alone.
+    if size > config.max_message_bytes and origin is Origin.CLIENT:
         raise ClientFault(
             Error.MESSAGE_TOO_LARGE,
             f"the batch has {size} bytes, max.message.bytes allows {config.max_message_bytes}",

@@ -3,6 +3,7 @@
     recovery-point-offset-checkpoint   up to here the log is flushed; recovery starts here
     replication-offset-checkpoint      the high watermark that was last known
     log-start-offset-checkpoint        where a log begins, if deletion moved it inside a segment
+    cleaner-offset-checkpoint          up to here a log was compacted; beyond it, it is dirty
 
 They are hints that save work at a start: the truth is in the logs. So they are written seldom and
 replaced as a whole, and a damaged one is reported rather than believed. The shape is also that of
@@ -28,6 +29,8 @@ from headrace.types import TopicPartition
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
 HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
 LOG_START_OFFSETS: Final = "log-start-offset-checkpoint"
+CLEAN_OFFSETS: Final = "cleaner-offset-checkpoint"
+OFFSET_FILES: Final = (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_START_OFFSETS, CLEAN_OFFSETS)
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 
 _VERSION: Final = "0"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_NEVER = 2**63 - 1
+NEVER = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,15 @@ class LogConfig:
 
     max_message_bytes: int = 1_048_588
     message_timestamp_type: str = "CreateTime"
-    message_timestamp_before_max_ms: int = _NEVER
+    message_timestamp_before_max_ms: int = NEVER
     message_timestamp_after_max_ms: int = 3_600_000
     compression_type: str = "producer"
     compression_gzip_level: int = -1
     compression_lz4_level: int = 9
     compression_zstd_level: int = 3
 
-    flush_messages: int = _NEVER
-    flush_ms: int = _NEVER
+    flush_messages: int = NEVER
+    flush_ms: int = NEVER
 
     cleanup_policy: tuple[str, ...] = ("delete",)
     retention_ms: int = 604_800_000
@@ -41,7 +41,7 @@ class LogConfig:
     delete_retention_ms: int = 86_400_000
     min_cleanable_dirty_ratio: float = 0.5
     min_compaction_lag_ms: int = 0
-    max_compaction_lag_ms: int = _NEVER
+    max_compaction_lag_ms: int = NEVER
 
     producer_id_expiration_ms: int = 86_400_000
     min_insync_replicas: int = 1

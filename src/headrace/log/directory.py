@@ -37,9 +37,7 @@ _OWN_FILES: Final = frozenset(
     {
         LOCK,
         meta_properties.FILE_NAME,
-        checkpoints.RECOVERY_POINTS,
-        checkpoints.HIGH_WATERMARKS,
-        checkpoints.LOG_START_OFFSETS,
+        *checkpoints.OFFSET_FILES,
     }
 )
 
@@ -156,12 +154,7 @@ class LogDirectory:
         """
         report = LoadReport(self._was_clean)
         self._checkpoints = {
-            name: self._read_checkpoint(name, report)
-            for name in (
-                checkpoints.RECOVERY_POINTS,
-                checkpoints.HIGH_WATERMARKS,
-                checkpoints.LOG_START_OFFSETS,
-            )
+            name: self._read_checkpoint(name, report) for name in checkpoints.OFFSET_FILES
         }
         found = self._sort_names(report, now_ms)
         for count, topic_partition in enumerate(found, start=1):
@@ -208,6 +201,7 @@ class LogDirectory:
             config,
             recovery_point=self._checkpointed(checkpoints.RECOVERY_POINTS, topic_partition),
             log_start_offset=self._checkpointed(checkpoints.LOG_START_OFFSETS, topic_partition),
+            clean_offset=self._checkpointed(checkpoints.CLEAN_OFFSETS, topic_partition),
             clean=self._was_clean,
             now_ms=now_ms,
         )
@@ -277,7 +271,7 @@ class LogDirectory:
     # Checkpoints and the end.
 
     def write_checkpoints(self) -> None:
-        """Note recovery points, high watermarks and starts; a file without news is not written."""
+        """Note the offsets that the next start needs; a file without news is not written."""
         self._check_online()
         logs = self.logs.items()
         current = {
@@ -287,6 +281,9 @@ class LogDirectory:
                 tp: log.log_start_offset
                 for tp, log in logs
                 if log.log_start_offset > log.segments[0].base_offset
+            },
+            checkpoints.CLEAN_OFFSETS: {
+                tp: log.clean_offset for tp, log in logs if log.clean_offset > 0
             },
         }
         for name, offsets in current.items():

@@ -48,6 +48,7 @@ class PartitionLog:
 
     __slots__ = (
         "_high_watermark",
+        "clean_offset",
         "config",
         "disk",
         "doomed",
@@ -101,6 +102,7 @@ class PartitionLog:
         self.unflushed_since_ms: int | None = None
         self.unsynced_snapshots: list[int] = []
         self.truncations = 0
+        self.clean_offset = 0  # up to here the log was compacted
 
     @classmethod
     def open(
@@ -112,6 +114,7 @@ class PartitionLog:
         *,
         recovery_point: int = 0,
         log_start_offset: int = 0,
+        clean_offset: int = 0,
         clean: bool,
         now_ms: int,
         on_progress: Progress | None = None,
@@ -125,6 +128,7 @@ class PartitionLog:
             config,
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
+            clean_offset=clean_offset,
             clean=clean,
             now_ms=now_ms,
             on_progress=on_progress,
@@ -138,7 +142,10 @@ class PartitionLog:
                 raise
             disk.remove(f"{folder}/{partition_metadata.FILE_NAME}")
             topic_id = ZERO_UUID
-        return cls(disk, folder, topic_partition, topic_id, config, parts, now_ms)
+        log = cls(disk, folder, topic_partition, topic_id, config, parts, now_ms)
+        # A log that lost its end is dirty from the start on: nobody knows what was compacted.
+        log.clean_offset = clean_offset if clean_offset <= log.log_end_offset else 0
+        return log
 
     @classmethod
     def create(
@@ -193,9 +200,17 @@ class PartitionLog:
     # Appending.
 
     def append(
-        self, batches: memoryview, *, leader_epoch: int, origin: Origin, now_ms: int
+        self,
+        batches: memoryview,
+        *,
+        leader_epoch: int,
+        origin: Origin,
+        now_ms: int,
+        transaction_version: int = 0,
     ) -> Appended:
         """Write one batch at the end, or a leader's batches where the origin is REPLICATION.
+
+        `transaction_version` is that of the transaction which a marker ends (KIP-890).
 
         ClientFault: the batch must not be written. OSError: it could not be; nothing has changed.
         """
@@ -208,7 +223,9 @@ class PartitionLog:
             if header.is_control:
                 marker = read_marker(header, batches)
                 if marker is not None:
-                    self.producers.check_marker(header, marker, origin)
+                    self.producers.check_marker(
+                        header, marker, origin, transaction_version=transaction_version
+                    )
             else:
                 written = self.producers.check(header, origin)
                 if written is not None:

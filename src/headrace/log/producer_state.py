@@ -308,6 +308,15 @@ class ProducerState:
             del self._producers[producer_id]
         return expired
 
+    def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether this producer has written in a transaction that has not ended here."""
+        producer = self._producers.get(producer_id)
+        return (
+            producer is not None
+            and producer.txn_first_offset >= 0
+            and producer.epoch == producer_epoch
+        )
+
     def active_producers(self) -> list[ProducerEntry]:
         """Every producer, as DescribeProducers and the snapshot show it."""
         entries = []

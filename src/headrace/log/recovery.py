@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from headrace.errors import CorruptData
 from headrace.log import names
-from headrace.log.config import LogConfig
+from headrace.log.append import COMPACT
+from headrace.log.config import NEVER, LogConfig
 from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.producer_state import ProducerState
 from headrace.log.roll import fits
@@ -54,6 +55,7 @@ def recover(
     *,
     recovery_point: int,
     log_start_offset: int,
+    clean_offset: int,
     clean: bool,
     now_ms: int,
     on_progress: Progress | None = None,
@@ -81,7 +83,8 @@ def recover(
             # The mark of a clean shutdown lies, at least here: look at the active segment.
             recovery_point = min(recovery_point, active.base_offset)
     if end < 0:
-        work = _Validation(config, snapshots, producers, epochs, now_ms, on_progress)
+        gaps_up_to = NEVER if COMPACT in config.cleanup_policy else clean_offset
+        work = _Validation(gaps_up_to, snapshots, producers, epochs, now_ms, on_progress)
         end = work.run(segments, start, recovery_point)
         recovery_point = min(recovery_point, end)
         if work.has_cut:
@@ -170,7 +173,8 @@ def _load_epochs(disk: Disk, folder: str, segments: Segments) -> LeaderEpochs:
 class _Validation:
     """One pass over all batches from the recovery point on."""
 
-    config: LogConfig
+    gaps_up_to: int
+    """Where the log may have been compacted, under its present policy or an earlier one."""
     snapshots: Snapshots
     producers: ProducerState
     epochs: LeaderEpochs
@@ -222,7 +226,7 @@ class _Validation:
         """Whether a batch or segment can begin here. Only compaction leaves gaps; without it a
         gap is a loss, or a base offset that was damaged outside the CRC.
         """
-        return offset == end or (offset > end and "compact" in self.config.cleanup_policy)
+        return offset == end or end < offset <= self.gaps_up_to
 
     def _validate(self, segment: LogSegment, position: int, end: int) -> tuple[int, bool]:
         """Check all batches from `position` on; returns the end and whether bytes were cut."""

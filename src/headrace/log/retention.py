@@ -7,6 +7,7 @@ may still need them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from headrace.errors import ClientFault, Error
@@ -42,10 +43,7 @@ def let_go_of_expired(log: PartitionLog, now_ms: int) -> int:
     # out again from an earlier one on.
     log.sync_folder()
     expired = log.segments.take_first(count)
-    for segment in expired:
-        segment.rename(log.folder, DELETED)
-        log.doomed.append((now_ms + log.config.file_delete_delay_ms, segment))
-    log.folder_changes += 1
+    doom(log, expired, now_ms)
     first_offset = log.segments[0].base_offset
     if first_offset > log.recovery_point:
         # Some of it was never flushed. If a power cut gave only a part of it back, the hole would
@@ -54,6 +52,19 @@ def let_go_of_expired(log: PartitionLog, now_ms: int) -> int:
         log.recovery_point = first_offset
     _move_start(log, max(log.log_start_offset, first_offset))
     return sum(segment.size for segment in expired)
+
+
+def doom(log: PartitionLog, segments: Iterable[LogSegment], now_ms: int) -> None:
+    """Take the names of segments that the log has let go of away from them.
+
+    Compaction lets go of segments with the same base offset again and again. Each gets a name of
+    its own: a reader that holds one may have to open its file once more.
+    """
+    for segment in segments:
+        same = sum(other.base_offset == segment.base_offset for _, other in log.doomed)
+        segment.rename(log.folder, f".{same}{DELETED}" if same else DELETED)
+        log.doomed.append((now_ms + log.config.file_delete_delay_ms, segment))
+    log.folder_changes += 1
 
 
 def delete_before(log: PartitionLog, offset: int) -> int:

@@ -25,7 +25,7 @@ WINDOW_BYTES: Final = 8 * 1024
 """What `walk` reads at a time: the distance of two index entries and a few small batches more."""
 
 CHUNK_BYTES: Final = 4 * 1024 * 1024
-"""What `intact` reads at a time: enough to make the price of a system call vanish."""
+"""What `intact` reads at a time, if not told otherwise: enough to make the price of a system call vanish."""
 
 
 def walk(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
@@ -55,13 +55,16 @@ def walk(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader
         raise CorruptData(f"{file.path}: the last batch ends at byte {position}, the file at {end}")
 
 
-def intact(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+def intact(
+    file: File, position: int, end: int, chunk_bytes: int = CHUNK_BYTES
+) -> Iterator[tuple[int, BatchHeader, memoryview]]:
     """Position, header and bytes of each batch whose structure and CRC are right.
 
     Ends at `end` or before the first batch that is torn or damaged; the caller sees which by the
     last position that it was given. The bytes are valid until the next batch is asked for.
     """
-    wanted = CHUNK_BYTES
+    chunk_bytes = max(chunk_bytes, HEADER_SIZE)
+    wanted = chunk_bytes
     while end - position >= HEADER_SIZE:
         chunk = memoryview(file.read(position, min(wanted, end - position)))
         limit = len(chunk)
@@ -78,7 +81,7 @@ def intact(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHead
             yield position + at, header, batch
             at += size
         position += at
-        wanted = CHUNK_BYTES
+        wanted = chunk_bytes
         if at == 0:
             # Not one whole batch fitted: it is a large one, or the file ends inside it.
             if size > end - position or limit < HEADER_SIZE:

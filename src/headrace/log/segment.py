@@ -56,9 +56,10 @@ class LogSegment:
         now_ms: int,
         create: bool = False,
         has_txn_index: bool = False,
+        suffix: str = "",
     ) -> None:
         def path(kind: str) -> str:
-            return names.segment_path(folder, base_offset, kind)
+            return names.segment_path(folder, base_offset, kind + suffix)
 
         self._disk = disk
         self.base_offset = base_offset

@@ -64,6 +64,15 @@ class Segments:
         self.active = self._items[-1]
         return taken
 
+    def replace(self, index: int, count: int, segment: LogSegment) -> list[LogSegment]:
+        """Put one segment in the place of `count` from this one on, which are returned."""
+        assert 0 < count < len(self._items) - index, "the active segment stays"
+        replaced = self._items[index : index + count]
+        assert segment.base_offset == replaced[0].base_offset, "the new one begins as the old did"
+        self._items[index : index + count] = [segment]
+        self._bases[index : index + count] = [segment.base_offset]
+        return replaced
+
     def start_over(self, segment: LogSegment) -> None:
         """Forget all segments; the log goes on with this one."""
         self._items, self._bases, self.active = [segment], [segment.base_offset], segment

@@ -57,6 +57,7 @@ def _set_end(log: PartitionLog, offset: int) -> None:
     log.log_end_offset = offset
     log.log_start_offset = min(log.log_start_offset, offset)
     log.recovery_point = min(log.recovery_point, offset)
+    log.clean_offset = min(log.clean_offset, offset)
     log.keep_high_watermark_inside()
     log.leader_epochs.truncate_from_end(offset)
     log.producers.truncate_and_reload(log.snapshots, log.log_start_offset, offset, log.last_now_ms)

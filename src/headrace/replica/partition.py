@@ -7,7 +7,7 @@ Clients never read beyond it. The class knows nothing of requests, versions or t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from headrace.errors import ClientFault, Error
@@ -78,11 +78,31 @@ class Partition:
         appended = log.append(
             batches, leader_epoch=self.leader_epoch, origin=Origin.CLIENT, now_ms=now_ms
         )
+        self._on_appended(appended)
+        return appended
+
+    def append_internal(
+        self, batch: bytes, *, now_ms: int, transaction_version: int = 0
+    ) -> Appended:
+        """Append a batch of a coordinator: its records, or the end of a transaction."""
+        if self.offline_reason:
+            raise ClientFault(Error.KAFKA_STORAGE_ERROR, self.offline_reason)
+        appended = self.log.append(
+            memoryview(batch),
+            leader_epoch=self.leader_epoch,
+            origin=Origin.COORDINATOR,
+            now_ms=now_ms,
+            transaction_version=transaction_version,
+        )
+        self._on_appended(appended)
+        return appended
+
+    def _on_appended(self, appended: Appended) -> None:
+        log = self.log
         if appended.flush_due:
             self.flush_target = log.log_end_offset
         elif self.flush_target <= log.high_watermark and not appended.duplicate:
             self.advance_high_watermark(log.log_end_offset, appended.size)
-        return appended
 
     def on_flushed(self, up_to: Offset) -> None:
         """Everything below `up_to` is on stable storage."""
@@ -114,6 +134,10 @@ class Partition:
         """Tell `waiter` when the high watermark reaches `required`."""
         waiter.outstanding += 1
         self.commit_waiters.append((required, waiter))
+
+    def when_committed(self, required: Offset, call: Callable[[], None]) -> None:
+        """Call when the high watermark reaches `required`, or when the partition goes offline."""
+        self.await_commit(required, CommitWaiter(call))
 
     def read(
         self, offset: Offset, max_bytes: int, *, committed_only: bool, at_least_one: bool

@@ -9,8 +9,9 @@ What makes the result fast, and safe against any input:
   positions only grow: negative lengths are refused where they are read, and any read behind the
   end of the buffer raises;
 - a count is believed only if the bytes left could hold that many items, so a lie costs nothing;
-- a request may hold a million items and no more, because an item of two bytes on the wire is an
-  object of a hundred in memory. Responses come from brokers of our own choice and have no limit.
+- a request may hold a million items and no more, and so may data, because an item of two bytes on
+  the wire is an object of a hundred in memory. Responses come from brokers of our own choice and
+  have no limit.
 
 The compiled function is `decode(buf, pos, view)`, where `view` is a memoryview of `buf`; it
 returns the message and the position behind it, or raises `MalformedMessage` and nothing else.
@@ -62,7 +63,7 @@ class _DecoderWriter:
         self.cls = cls
         self.version = version
         self.flexible = version >= info(cls).flexible
-        self.is_request = info(cls).is_request
+        self.is_strict = info(cls).is_strict
         self.source = Source(_NAMES)
         # Values of constant size that are read next, as (struct code, assignment target).
         self.run: list[tuple[str, str]] = []
@@ -71,7 +72,7 @@ class _DecoderWriter:
         line, name = self.source, repr(self.cls.__name__)
         with line.block("def decode(buf, pos, view):"):
             line("limit = len(buf)")
-            if self.is_request:
+            if self.is_strict:
                 line("room = MAX_REQUEST_ITEMS")
             with line.block("try:"):
                 self.struct(self.cls, "msg")
@@ -179,7 +180,7 @@ class _DecoderWriter:
             marker = line.fresh("marker")
             self.run.append(("b", marker))
             self.flush()
-            with line.block(f"if {marker} < 0:"):
+            with line.block(f"if {marker} {'<' if field.tag is None else '<='} 0:"):
                 line(f"{item} = None")
             with line.block("else:"):
                 self.struct(cls, item)
@@ -208,7 +209,7 @@ class _DecoderWriter:
                 line(f"{items}.append({item})")
 
     def take_room(self, count: str) -> None:
-        if self.is_request:
+        if self.is_strict:
             self.source(f"room -= {count}")
             self.source("if room < 0: refuse_items()")
 

@@ -20,7 +20,7 @@ from headrace.types import ZERO_UUID
 
 from . import primitives
 from .diagnosis import unencodable
-from .schema import FieldSpec, fields_of, info
+from .schema import LAST_VERSION, FieldSpec, fields_of, info
 from .source import Source
 from .types import UUID_KIND, Blob, Fixed, Kind, Text
 
@@ -41,6 +41,10 @@ _NAMES: Final[dict[str, Any]] = {
 def write_encoder(cls: type, version: int) -> Source:
     """The source of `encode` for one version of a message."""
     return _EncoderWriter(cls, version).write()
+
+
+_NULL_STRUCT: Final = b"\xff"
+_NULL_TAGGED_STRUCT: Final = b"\0"
 
 
 class _EncoderWriter:
@@ -72,7 +76,7 @@ class _EncoderWriter:
 
     def struct(self, cls: type, value: str) -> None:
         """Write one struct with the tag buffer that closes it."""
-        if info(self.cls).is_request:
+        if info(self.cls).is_strict:
             self.refuse_lost_values(cls, value)
         present = [field for field in fields_of(cls) if field.present(self.version)]
         tagged = [field for field in present if field.tag is not None]
@@ -94,7 +98,7 @@ class _EncoderWriter:
             self.close(run, value)
 
     def refuse_lost_values(self, cls: type, value: str) -> None:
-        """A request that would mean something else without a field must not be sent without it."""
+        """What would mean something else without a field must not be written without it."""
         for field in fields_of(cls):
             if not field.present(self.version) and not field.ignorable:
                 differs = self.differs_from_default(field, f"{value}.{field.name}")
@@ -173,7 +177,8 @@ class _EncoderWriter:
             self.struct(cls, item)
             return
         with line.block(f"if {item} is None:"):
-            line(f"{self.put}(b'\\xff')")
+            null = _NULL_STRUCT if field.tag is None else _NULL_TAGGED_STRUCT
+            line(f"{self.put}({null!r})")
         with line.block("else:"):
             line(f"{self.put}(b'\\1')")
             self.struct(cls, item)
@@ -236,7 +241,7 @@ class _EncoderWriter:
     def tags(self, fields: list[FieldSpec], value: str) -> None:
         """Write the tag buffer of a struct that has tagged fields."""
         line, known = self.source, self.source.fresh("known")
-        differs = {f.name: self.differs_from_default(f, f"{value}.{f.name}") for f in fields}
+        differs = {f.name: self.must_be_written(f, f"{value}.{f.name}") for f in fields}
         conditions = [*differs.values(), f"{value}.unknown_tags is not None"]
         with line.block(f"if {' or '.join(conditions)}:"):
             line(f"{known} = {{}}")
@@ -253,16 +258,23 @@ class _EncoderWriter:
         with line.block("else:"):
             line(f"{self.put}(b'\\0')")
 
+    def must_be_written(self, field: FieldSpec, value: str) -> str:
+        """The condition under which a tagged field is not left out."""
+        if field.is_nullable_struct:
+            return "True"  # left out, it would be read as an empty struct, not as null
+        return self.differs_from_default(field, value)
+
     def differs_from_default(self, field: FieldSpec, value: str) -> str:
         """The condition under which leaving a field out would lose something."""
         line, default = self.source, field.default
         if isinstance(default, list):
-            return f"len({value})"
+            is_null = f"{value} is None or " if field.nullable(LAST_VERSION) else ""
+            return f"({is_null}len({value}))"
         if default is not None:
             constant = line.constant(default)
             by_identity = f"{value} is not {constant} and " if constant in line.names else ""
             return f"({by_identity}{value} != {constant})"
-        if isinstance(field.kind, type) and field.tag is not None:
+        if isinstance(field.kind, type) and field.tag is not None and not field.is_nullable_struct:
             empty = f"EMPTY_{field.kind.__name__}"
             line.names.setdefault(empty, field.kind())
             return f"({value} is not None and {value} != {empty})"

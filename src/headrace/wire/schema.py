@@ -19,7 +19,11 @@ have a default, which a reader finds where the version did not carry the field.
 
 `X | None` is a field that may be null on the wire, from the version named by `nullable` on. The
 exception is a tagged struct, all of whose fields have defaults: it is never null, it is left out,
-and None stands for that.
+and None stands for that. A tagged struct that can really be null is declared `nullable`: it is
+never left out, because Kafka takes one that is missing for an empty one.
+
+`@data` declares what has versions but is no message of its own: the keys and values of internal
+topics, and what consumers tell each other inside requests. Whoever holds it knows its version.
 
 This module knows nothing of bytes. Annotations are resolved on first use, so that importing a
 message costs no more than creating its dataclasses.
@@ -60,6 +64,7 @@ NEVER: Final = LAST_VERSION + 1
 MISSING: Final = dataclasses.MISSING
 
 _API_VERSIONS_KEY: Final = 18
+_NO_API_KEY: Final = -1
 
 
 class MessageInfo:
@@ -70,6 +75,7 @@ class MessageInfo:
         "encoders",
         "flexible",
         "is_request",
+        "is_strict",
         "key",
         "name",
         "response_header_flexible",
@@ -84,6 +90,9 @@ class MessageInfo:
         self.versions = versions
         self.flexible = flexible
         self.is_request = is_request
+        # Responses come from brokers of our own choice, and may lose what a version cannot carry.
+        # For all else there is a limit to what is read, and what is written must not lose meaning.
+        self.is_strict = is_request or key == _NO_API_KEY
         # A client must be able to read this answer before it knows any version of the broker, so
         # ApiVersions is answered with the oldest header in every version (KIP-511).
         self.response_header_flexible = NEVER if key == _API_VERSIONS_KEY else flexible
@@ -116,6 +125,12 @@ class FieldSpec:
     def is_fixed(self) -> bool:
         """Whether the field is one value of constant size."""
         return isinstance(self.kind, Fixed) and not self.is_array
+
+    @property
+    def is_nullable_struct(self) -> bool:
+        """Whether the field is one struct that is led by a marker, because it may be null."""
+        is_struct = isinstance(self.kind, type) and not self.is_array
+        return is_struct and self.nullable(LAST_VERSION)
 
     def item(self) -> FieldSpec:
         """One item of this array; items are never null."""
@@ -150,9 +165,15 @@ def v(
     return _dataclass_field(default, metadata)
 
 
-def tagged(tag: int, *, since: int, default: T, ignorable: bool = False) -> T:
-    """A field of the tag buffer of flexible versions: left out while it has its default."""
+def tagged(
+    tag: int, *, since: int, default: T, nullable: bool = False, ignorable: bool = False
+) -> T:
+    """A field of the tag buffer of flexible versions: left out while it has its default.
+
+    `nullable` concerns structs: null is written out, and a missing struct is read as None too.
+    """
     metadata = {"since": since, "tag": tag, "nullable": since, "ignorable": ignorable}
+    metadata["is_marked"] = nullable
     field: T = _dataclass_field(default, metadata)
     return field
 
@@ -185,6 +206,12 @@ def response(*, key: int, versions: str, flexible: int = NEVER) -> Callable[[C],
     return _message(key, versions, flexible, is_request=False)
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(v, tagged))
+def data(*, versions: str, flexible: int = NEVER) -> Callable[[C], C]:
+    """Declare something with versions that has no API key."""
+    return _message(_NO_API_KEY, versions, flexible, is_request=False)
+
+
 def _message(key: int, versions: str, flexible: int, *, is_request: bool) -> Callable[[C], C]:
     first, _, last = versions.partition("-")
     span = range(int(first), int(last or first) + 1)
@@ -200,7 +227,7 @@ def _message(key: int, versions: str, flexible: int, *, is_request: bool) -> Cal
 
 
 def info(cls: type) -> MessageInfo:
-    """What was declared of a request or response class."""
+    """What was declared of a request, a response or data."""
     declared: MessageInfo = cls.__wire__  # type: ignore[attr-defined]
     return declared
 
@@ -226,7 +253,8 @@ def _field_spec(cls: type, field: dataclasses.Field[Any], hint: Any) -> FieldSpe
     default = [] if field.default_factory is not MISSING else field.default
     if default is MISSING and (since > 0 or until < LAST_VERSION):
         raise TypeError(f"{cls.__name__}.{field.name} is not in every version: give it a default")
-    is_left_out = tag is not None and isinstance(kind, type) and not is_array
+    is_struct = isinstance(kind, type) and not is_array
+    is_left_out = tag is not None and is_struct and not field.metadata["is_marked"]
     nullable = field.metadata.get("nullable", 0) if is_optional and not is_left_out else NEVER
     return FieldSpec(
         name=field.name,

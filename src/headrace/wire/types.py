@@ -19,8 +19,8 @@ length is a varint or a fixed integer is decided per message version in `schema`
     Records    4+n   as bytes; read as a view of the frame, written as a chunk of its own
     list[T]    4+n   int32 count, items            flexible: uvarint of count + 1, items
 
-A null is length -1, or 0 in flexible versions. A nullable struct is led by an int8: -1 is null,
-1 announces the struct.
+A null is length -1, or 0 in flexible versions. A nullable struct is led by an int8: -1 is null, or
+0 where the struct is a tagged field; 1 announces the struct.
 """
 
 from __future__ import annotations

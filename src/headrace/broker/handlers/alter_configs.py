@@ -5,7 +5,7 @@ next level. Deprecated by Kafka in favour of IncrementalAlterConfigs, still used
 
 Version notes: v2 flexible.
 
-Not done: broker loggers, client metrics, groups.
+Not done: broker loggers, client metrics.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from headrace.broker.config_resources import (
     unsupported,
 )
 from headrace.broker.dispatch import Answer, Handler
-from headrace.cluster.config_changes import alter_broker, alter_topic
+from headrace.cluster.config_changes import alter_broker, alter_group, alter_topic
 from headrace.cluster.image import Change, ClusterImage
 from headrace.wire.messages.alter_configs import (
     AlterConfigsRequest,
@@ -64,6 +64,8 @@ def _decide_one(broker: Broker, image: ClusterImage, resource: AlterConfigsResou
     if resource.resource_type == ResourceType.BROKER:
         broker_id = broker_of(broker, resource.resource_name)
         return alter_broker(image, broker_id, configs, broker.config)
+    if resource.resource_type == ResourceType.GROUP:
+        return alter_group(image, resource.resource_name, configs, broker.config)
     raise unsupported(resource.resource_type)
 
 

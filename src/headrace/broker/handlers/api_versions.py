@@ -1,11 +1,13 @@
 """ApiVersions, v0-v4.
 
-Behaviour: the registered handlers and nothing else. A client that is newer than v4 is answered in
-the v0 layout with UNSUPPORTED_VERSION and our range (KIP-511; see `dispatch`). A software name or
-version with other characters than letters, digits, `-` and `.` is INVALID_REQUEST.
+Behaviour: the registered handlers and nothing else, and the cluster's features: the levels that
+this broker supports, the levels that are finalized, and the epoch of these. A client that is newer
+than v4 is answered in the v0 layout with UNSUPPORTED_VERSION and our range (KIP-511; see
+`dispatch`). A software name or version with other characters than letters, digits, `-` and `.` is
+INVALID_REQUEST.
 
 Version notes: v1 throttle time · v3 flexible, software name (KIP-511) and features (KIP-584) ·
-v4 features whose lowest version is 0.
+v4 supported features whose lowest level is 0, which older clients cannot read (KAFKA-17011).
 """
 
 from __future__ import annotations
@@ -14,11 +16,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.dispatch import Answer, Handler
+from headrace.cluster.features import SUPPORTED
 from headrace.errors import Error
 from headrace.wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
     ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +43,21 @@ def handle(broker: Broker, request: ApiVersionsRequest, call: Call) -> Answer:
     for handler in broker.handlers:
         lowest, highest = handler.advertised or handler.versions
         keys.append(ApiVersion(api_key=handler.key, min_version=lowest, max_version=highest))
-    return ApiVersionsResponse(error_code=0, api_keys=keys)
+    image = broker.metadata.image
+    return ApiVersionsResponse(
+        error_code=0,
+        api_keys=keys,
+        supported_features=[
+            SupportedFeatureKey(name=name, min_version=levels.lowest, max_version=levels.highest)
+            for name, levels in SUPPORTED.items()
+            if levels.lowest > 0 or call.version >= 4
+        ],
+        finalized_features_epoch=image.features_epoch,
+        finalized_features=[
+            FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+            for name, level in image.features.items()
+        ],
+    )
 
 
 HANDLER = Handler(key=18, versions=(0, 4), request=ApiVersionsRequest, handle=handle)

@@ -1,13 +1,13 @@
 """DescribeConfigs, v1-v4.
 
-Behaviour: every setting of a topic or of this broker with the value in force and where it comes
-from, defaults included; the empty broker name describes the dynamic settings of all brokers. Only
-the names asked for, when names are given. Passwords are null. A broker can only be described by
-itself.
+Behaviour: every setting of a topic, a group or this broker with the value in force and where it
+comes from, defaults included; the empty broker name describes the dynamic settings of all brokers.
+A group's settings are told whether or not there is such a group. Only the names asked for, when
+names are given. Passwords are null. A broker can only be described by itself.
 
 Version notes: v1 synonyms (KIP-226) · v3 type and documentation · v4 flexible.
 
-Not done: broker loggers, client metrics, groups.
+Not done: broker loggers, client metrics.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from headrace.cluster.configs import (
     ConfigEntry,
     describe_broker,
     describe_cluster_default,
+    describe_group,
     describe_topic,
 )
 from headrace.cluster.topic_names import check_name
@@ -59,7 +60,7 @@ def handle(broker: Broker, request: DescribeConfigsRequest, call: Call) -> Answe
 def _describe(broker: Broker, resource: DescribeConfigsResource) -> list[ConfigEntry]:
     image = broker.metadata.image
     name = resource.resource_name
-    names = resource.configuration_keys
+    names = resource.configuration_keys or None
     if resource.resource_type == ResourceType.TOPIC:
         check_name(name)
         if name not in image.topics:
@@ -76,6 +77,10 @@ def _describe(broker: Broker, resource: DescribeConfigsResource) -> list[ConfigE
                 Error.INVALID_REQUEST, f"Ask broker {broker_id} itself; this is {broker.id}."
             )
         return describe_broker(broker.config, names)
+    if resource.resource_type == ResourceType.GROUP:
+        if not name:
+            raise ClientFault(Error.INVALID_REQUEST, "A group's name is not empty.")
+        return describe_group(image.group_configs.get(name, {}), broker.config, names)
     raise unsupported(resource.resource_type)
 
 

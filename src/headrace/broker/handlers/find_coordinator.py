@@ -1,22 +1,22 @@
 """FindCoordinator, v0-v6.
 
-Behaviour: this version has no group and no transaction coordinator, so every key is answered with
-COORDINATOR_NOT_AVAILABLE and a sentence that says so. The API is served all the same because
-librdkafka takes its absence for a broker too old for LZ4 (its feature table), and would send
-batches uncompressed. An unknown key type is INVALID_REQUEST.
+Behaviour: which broker is responsible for a group or a transactional id. The internal topic is made
+when somebody asks for the first time. An unknown key type is INVALID_REQUEST.
 
 Version notes: v1 transactional ids (KIP-98) · v3 flexible · v4 several keys (KIP-699) · v6 share
 groups (KIP-932).
 
-Not done: the coordinators themselves.
+Not done: share groups (COORDINATOR_NOT_AVAILABLE).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker.dispatch import Answer, Handler
-from headrace.errors import Error
+from headrace.coordinator.partitioner import partition_for
+from headrace.errors import ClientFault, Error
 from headrace.wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -26,27 +26,77 @@ from headrace.wire.messages.find_coordinator import (
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
+    from headrace.broker.coordinators import Coordinators
 
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
-_ABSENCE: Final = "this broker has no coordinators yet: read with assign() instead of a group"
+_MANY_KEYS_SINCE: Final = 4
 
 
 def handle(broker: Broker, request: FindCoordinatorRequest, call: Call) -> Answer:
-    error, message = Error.COORDINATOR_NOT_AVAILABLE, _ABSENCE
-    if request.key_type not in (_GROUP, _TRANSACTION, _SHARE):
-        error, message = Error.INVALID_REQUEST, f"unknown key type {request.key_type}"
+    keys = request.coordinator_keys if call.version >= _MANY_KEYS_SINCE else [request.key]
+    if request.key_type == _GROUP:
+        coordinators: Coordinators[Any] = broker.groups
+    elif request.key_type == _TRANSACTION:
+        coordinators = broker.transactions
+    elif request.key_type == _SHARE:
+        why = "share groups are not served by this version"
+        return _refused(call, keys, Error.COORDINATOR_NOT_AVAILABLE, why)
+    else:
+        why = f"unknown key type {request.key_type}"
+        return _refused(call, keys, Error.INVALID_REQUEST, why)
+    if not coordinators.partition_count:
+        return _create_then_find(broker, coordinators, keys, call)
+    return _answer(call, [_find(broker, coordinators, key, call) for key in keys])
+
+
+async def _create_then_find(
+    broker: Broker, coordinators: Coordinators[Any], keys: Sequence[str], call: Call
+) -> FindCoordinatorResponse:
+    try:
+        await coordinators.create_topic()
+    except ClientFault as fault:
+        return _refused(call, keys, Error.COORDINATOR_NOT_AVAILABLE, str(fault))
+    return _answer(call, [_find(broker, coordinators, key, call) for key in keys])
+
+
+def _find(broker: Broker, coordinators: Coordinators[Any], key: str, call: Call) -> Coordinator:
+    image = broker.metadata.image
+    index = partition_for(key, coordinators.partition_count)
+    partition = image.partition(coordinators.topic_name, index)
+    leader = None if partition is None else image.brokers.get(partition.leader)
+    listener = call.connection.listener.name
+    if leader is None or listener not in leader.endpoints:
+        why = f"{coordinators.topic_name}-{index} has no leader"
+        return _absent(key, Error.COORDINATOR_NOT_AVAILABLE, why)
+    endpoint = leader.endpoints[listener]
+    return Coordinator(
+        key=key,
+        node_id=leader.id,
+        host=endpoint.host,
+        port=endpoint.port,
+        error_code=0,
+        error_message=None,
+    )
+
+
+def _absent(key: str, error: Error, why: str) -> Coordinator:
+    return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=why)
+
+
+def _refused(call: Call, keys: Sequence[str], error: Error, why: str) -> FindCoordinatorResponse:
+    return _answer(call, [_absent(key, error, why) for key in keys])
+
+
+def _answer(call: Call, found: list[Coordinator]) -> FindCoordinatorResponse:
+    if call.version >= _MANY_KEYS_SINCE:
+        return FindCoordinatorResponse(coordinators=found)
+    (one,) = found
     return FindCoordinatorResponse(
-        error_code=error,
-        error_message=message,
-        node_id=-1,
-        host="",
-        port=-1,
-        coordinators=[
-            Coordinator(
-                key=key, node_id=-1, host="", port=-1, error_code=error, error_message=message
-            )
-            for key in request.coordinator_keys
-        ],
+        error_code=one.error_code,
+        error_message=one.error_message,
+        node_id=one.node_id,
+        host=one.host,
+        port=one.port,
     )
 
 

@@ -1,12 +1,12 @@
 """IncrementalAlterConfigs, v0-v1.
 
-Behaviour: sets, deletes, appends to or subtracts from single settings of a topic, of one broker, or
-of all brokers (the empty name); deleting exposes the next level (KIP-339). A resource that occurs
-twice is refused. `validate_only` answers as if.
+Behaviour: sets, deletes, appends to or subtracts from single settings of a topic, of a group
+(KIP-848), of one broker, or of all brokers (the empty name); deleting exposes the next level
+(KIP-339). A resource that occurs twice is refused. `validate_only` answers as if.
 
 Version notes: v1 flexible.
 
-Not done: broker loggers, client metrics, groups.
+Not done: broker loggers, client metrics.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from headrace.broker.dispatch import Answer, Handler
 from headrace.cluster.config_changes import (
     ConfigOp,
     incremental_alter_broker,
+    incremental_alter_group,
     incremental_alter_topic,
 )
 from headrace.cluster.image import Change, ClusterImage
@@ -73,6 +74,8 @@ def _decide_one(broker: Broker, image: ClusterImage, resource: AlterConfigsResou
     if resource.resource_type == ResourceType.BROKER:
         broker_id = broker_of(broker, resource.resource_name)
         return incremental_alter_broker(image, broker_id, ops, broker.config)
+    if resource.resource_type == ResourceType.GROUP:
+        return incremental_alter_group(image, resource.resource_name, ops, broker.config)
     raise unsupported(resource.resource_type)
 
 

@@ -3,12 +3,11 @@
 Behaviour: a fresh producer id with epoch 0 for an idempotent producer; ids come in blocks that the
 cluster's tree hands out, so no two producers ever share one. A producer that names its id and epoch
 gets a new id, as Kafka does without a transactional id (KIP-360); one without the other is
-INVALID_REQUEST.
+INVALID_REQUEST. A transactional id keeps its producer id; every start raises the epoch, which
+fences the instance before, and an open transaction is aborted first.
 
-Version notes: v2 flexible · v3 producer id and epoch (KIP-360) · v5 transactions v2 (KIP-890).
-
-Not done: transactional ids (refused with COORDINATOR_NOT_AVAILABLE, which clients retry, until the
-transaction coordinator is part of the broker).
+Version notes: v2 flexible · v3 producer id and epoch (KIP-360) · v4 PRODUCER_FENCED (KIP-588) · v5
+transactions v2 (KIP-890).
 """
 
 from __future__ import annotations
@@ -26,18 +25,32 @@ if TYPE_CHECKING:
 
 
 def handle(broker: Broker, request: InitProducerIdRequest, call: Call) -> Answer:
-    if request.transactional_id is not None:
-        error = (
-            Error.INVALID_REQUEST
-            if not request.transactional_id
-            else Error.COORDINATOR_NOT_AVAILABLE
-        )
-        return InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=-1)
-    if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_EPOCH):
-        return InitProducerIdResponse(
-            error_code=Error.INVALID_REQUEST, producer_id=-1, producer_epoch=-1
-        )
-    return _hand_out(broker)
+    if request.transactional_id is None:
+        if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_EPOCH):
+            return _refused(Error.INVALID_REQUEST)
+        return _hand_out(broker)
+    if not broker.producer_ids.is_ready:
+        return _when_ready(broker, request, call)
+    return _ask(broker, request, call)
+
+
+async def _when_ready(broker: Broker, request: InitProducerIdRequest, call: Call) -> Answer:
+    await broker.producer_ids.refill()
+    return _ask(broker, request, call)
+
+
+def _ask(broker: Broker, request: InitProducerIdRequest, call: Call) -> Answer:
+    assert request.transactional_id is not None
+    return broker.transactions.ask(
+        request.transactional_id,
+        call,
+        lambda shard, who, now_ms: shard.handle_init_producer_id(request, who, now_ms),
+        _refused,
+    )
+
+
+def _refused(error: Error) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=-1)
 
 
 async def _hand_out(broker: Broker) -> InitProducerIdResponse:

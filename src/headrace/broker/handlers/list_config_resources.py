@@ -1,11 +1,12 @@
 """ListConfigResources, v0-v1 (KIP-1142).
 
-Behaviour: the names of everything that has settings: topics and brokers; v0 asks for client metrics
-only, of which there are none. An unknown resource type is UNSUPPORTED_VERSION.
+Behaviour: the names of everything that has settings: topics, brokers, and those groups that have
+some of their own; v0 asks for client metrics only, of which there are none. An unknown resource
+type is UNSUPPORTED_VERSION.
 
 Version notes: v1 any resource type.
 
-Not done: client metrics and groups (there are none to list).
+Not done: client metrics (there are none to list).
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ def handle(broker: Broker, request: ListConfigResourcesRequest, call: Call) -> A
     found: list[tuple[str, ResourceType]] = []
     if ResourceType.TOPIC in asked:
         found += [(name, ResourceType.TOPIC) for name in sorted(image.topics)]
+    if ResourceType.GROUP in asked:
+        found += [(name, ResourceType.GROUP) for name in sorted(image.group_configs)]
     for kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER):
         if kind in asked:
             found += [(str(broker_id), kind) for broker_id in sorted(image.brokers)]

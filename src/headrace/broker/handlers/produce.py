@@ -5,24 +5,29 @@ Behaviour:
 - acks=0 gets no answer; acks=1 and acks=all are answered once the records are committed, which with
   one replica is at once, or after the flush where `flush.messages` demands it;
 - what is not committed within `timeout_ms` is REQUEST_TIMED_OUT; it may still be committed later;
-- an idempotent producer's repeated batch is answered with the offset it already has.
+- an idempotent producer's repeated batch is answered with the offset it already has;
+- the first transactional batch of a partition asks the transaction coordinator, see
+  `headrace.broker.transactional_writes`; what arrives after the end of its transaction is refused.
 
 Version notes: v3 transactional id (KIP-98) · v5 log start offset · v7 zstd (KIP-110) · v8 record
 errors (KIP-467) · v9 flexible · v10 leader discovery (KIP-951) · v12 transactions v2 (KIP-890) ·
 v13 topic ids (KIP-516).
-
-Not done: transactional batches (refused with INVALID_TXN_STATE).
 """
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from headrace.broker.dispatch import LATER, Answer, Handler, reply
+from headrace.broker.transactional_writes import admit, as_told_to_producer, settled
+from headrace.cluster.topic_names import INTERNAL_TOPICS
+from headrace.coordinator.effects import ProducerIdentity
 from headrace.errors import ClientFault, Error, InvalidRecords
+from headrace.records.batch import HEADER_SIZE
 from headrace.replica.waiters import CommitWaiter
-from headrace.types import ZERO_UUID
+from headrace.types import ZERO_UUID, TopicPartition
 from headrace.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,
@@ -35,16 +40,36 @@ from headrace.wire.messages.produce import (
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
+    from headrace.coordinator.host import Host
+    from headrace.coordinator.transaction.shard import TransactionShard
     from headrace.replica.partition import Partition
 
 _ACKS: Final = (0, 1, -1)
 _TRANSACTIONAL_BIT: Final = 0x10
 _ATTRIBUTES_AT: Final = 22  # their low byte
+_PRODUCER_AT: Final = 43
+_PRODUCER: Final = Struct(">qh")
+_ABORTABLE_SINCE: Final = 11
+_ADDS_SINCE: Final = 12
+
+Refused = dict[TopicPartition, ClientFault]
+_NONE_REFUSED: Final[Refused] = {}
 
 Written = list[tuple["Partition", int, PartitionProduceResponse]]
 
 
 def handle(broker: Broker, request: ProduceRequest, call: Call) -> Answer:
+    if request.transactional_id is None and call.connection.write_turn is None:
+        return _append_all(broker, request, call, _NONE_REFUSED)
+    if call.connection.write_turn is not None:
+        return _in_turn(broker, request, call, None)
+    refused, unsettled = _ask_coordinator(broker, request, call)
+    if unsettled is not None:
+        return _in_turn(broker, request, call, unsettled)
+    return _append_all(broker, request, call, refused)
+
+
+def _append_all(broker: Broker, request: ProduceRequest, call: Call, refused: Refused) -> Answer:
     acks = request.acks
     uncommitted: Written = []
     topics = []
@@ -52,10 +77,15 @@ def handle(broker: Broker, request: ProduceRequest, call: Call) -> Answer:
         name, fault = _topic_name(broker, topic.name, topic.topic_id)
         answers = []
         for data in topic.partition_data:
-            if fault is None:
-                answers.append(_append(broker, name, data, acks, uncommitted))
+            failed = fault
+            if refused and failed is None:
+                failed = refused.get(TopicPartition(name, data.index))
+            if failed is None:
+                answers.append(
+                    _append(broker, name, data, acks, uncommitted, request.transactional_id)
+                )
             else:
-                answers.append(_refused(broker, data.index, fault))
+                answers.append(_refused(broker, data.index, failed))
         topics.append(
             TopicProduceResponse(
                 name=topic.name, topic_id=topic.topic_id, partition_responses=answers
@@ -82,8 +112,81 @@ def _topic_name(broker: Broker, name: str, topic_id: UUID) -> tuple[str, ClientF
     return known, None
 
 
+def _ask_coordinator(
+    broker: Broker, request: ProduceRequest, call: Call
+) -> tuple[Refused, Host[TransactionShard] | None]:
+    """Which partitions must not be written, and the coordinator whose commit comes first."""
+    assert request.transactional_id is not None
+    wanted: dict[ProducerIdentity, list[TopicPartition]] = {}
+    for topic in request.topic_data:
+        name, fault = _topic_name(broker, topic.name, topic.topic_id)
+        for data in topic.partition_data:
+            records = data.records
+            if fault is not None or records is None or len(records) < HEADER_SIZE:
+                continue  # refused for this when it is appended
+            if not records[_ATTRIBUTES_AT] & _TRANSACTIONAL_BIT:
+                continue
+            producer = ProducerIdentity(*_PRODUCER.unpack_from(records, _PRODUCER_AT))
+            partition = broker.storage.partitions.get(TopicPartition(name, data.index))
+            if partition is not None and not partition.log.producers.has_open_transaction(
+                *producer
+            ):
+                wanted.setdefault(producer, []).append(partition.topic_partition)
+    if not wanted:
+        return _NONE_REFUSED, None
+    knows_abortable = call.version >= _ABORTABLE_SINCE
+    adds = call.version >= _ADDS_SINCE
+    refused: Refused = {}
+    unsettled = None
+    for producer, partitions in wanted.items():
+        errors, host = admit(
+            broker.transactions, request.transactional_id, producer, partitions, adds=adds
+        )
+        unsettled = unsettled or host
+        for where, error in errors.items():
+            if error:
+                told = as_told_to_producer(error, knows_abortable=knows_abortable)
+                refused[where] = ClientFault(told, f"the transaction does not take {where}")
+    return refused, unsettled
+
+
+def _in_turn(
+    broker: Broker, request: ProduceRequest, call: Call, unsettled: Host[TransactionShard] | None
+) -> Answer:
+    """Wait for the coordinator, and for the writes of this connection that wait already."""
+    connection = call.connection
+    before = connection.write_turn
+    turn = connection.write_turn = broker.loop.create_future()
+
+    async def wait() -> Answer:
+        try:
+            if before is not None:
+                await before
+            if unsettled is not None:
+                await settled(unsettled)
+            refused: Refused = _NONE_REFUSED
+            if request.transactional_id is not None:
+                # What was true before the wait may not be true any more.
+                refused, again = _ask_coordinator(broker, request, call)
+                while again is not None:
+                    await settled(again)
+                    refused, again = _ask_coordinator(broker, request, call)
+            return _append_all(broker, request, call, refused)
+        finally:
+            if connection.write_turn is turn:
+                connection.write_turn = None
+            turn.set_result(None)
+
+    return wait()
+
+
 def _append(
-    broker: Broker, topic: str, data: PartitionProduceData, acks: int, uncommitted: Written
+    broker: Broker,
+    topic: str,
+    data: PartitionProduceData,
+    acks: int,
+    uncommitted: Written,
+    transactional_id: str | None,
 ) -> PartitionProduceResponse:
     index = data.index
     try:
@@ -93,8 +196,19 @@ def _append(
         records = data.records
         if records is None:
             raise ClientFault(Error.INVALID_RECORD, f"no records for {topic}-{index}")
-        if len(records) > _ATTRIBUTES_AT and records[_ATTRIBUTES_AT] & _TRANSACTIONAL_BIT:
-            raise ClientFault(Error.INVALID_TXN_STATE, "transactions are not served yet")
+        if (
+            transactional_id is None
+            and len(records) > _ATTRIBUTES_AT
+            and records[_ATTRIBUTES_AT] & _TRANSACTIONAL_BIT
+        ):
+            raise ClientFault(
+                Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                "a transactional batch needs the transactional id of its producer",
+            )
+        if topic in INTERNAL_TOPICS:
+            raise ClientFault(
+                Error.INVALID_TOPIC_EXCEPTION, f"only the broker itself writes to {topic}"
+            )
         appended = partition.append(records, acks=acks, now_ms=broker.clock.now_ms())
     except ClientFault as fault:
         return _refused(broker, index, fault)

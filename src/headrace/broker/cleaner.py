@@ -1,0 +1,247 @@
+"""Compaction in the background: which log is next, who compacts it, what happens when it fails.
+
+The decisions are made here, on the event loop: the dirtiest log is planned, a process of its own
+(`cleaner_process`) reads and writes segments, and each finished one is exchanged for old ones
+between two requests. Clients never wait for it. What leaves a log by age or size is none of its
+business: retention does that for compacted logs too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import time
+from typing import TYPE_CHECKING, Final
+
+from headrace.broker.cleaner_pipe import CleanerFault, CleanerPipe
+from headrace.errors import CorruptData
+from headrace.log.append import COMPACT
+from headrace.log.compaction import (
+    Cleanable,
+    CleanerMemory,
+    CleaningPlan,
+    CleaningStats,
+    dirtiest,
+    discard,
+    make_plan,
+    measure,
+)
+from headrace.log.swap import exchange
+from headrace.types import TopicPartition
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.log import PartitionLog
+    from headrace.replica.partition import Partition
+
+LOG: Final = logging.getLogger("kafka.log.LogCleaner")
+
+_SHORTEST_PAUSE_MS: Final = 10
+_LONGEST_PAUSE_MS: Final = 24 * 3600 * 1000
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+_MIB: Final = 1 << 20
+
+
+class LogCleaner:
+    """The cleaner of one broker: `start` once it serves, `stop` before its logs are closed."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._uncleanable: dict[TopicPartition, tuple[PartitionLog, str]] = {}
+        self._in_progress: set[TopicPartition] = set()
+        self._workers: dict[int, asyncio.Task[None]] = {}
+        self._supervisor: asyncio.Task[None] | None = None
+
+    @property
+    def uncleanable(self) -> dict[TopicPartition, str]:
+        """Logs that are left alone until the next start, and why."""
+        return {each: reason for each, (_, reason) in self._uncleanable.items()}
+
+    # -- life -------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        if self._broker.config.get_bool("log.cleaner.enable"):
+            self._supervisor = asyncio.create_task(self._supervise())
+
+    async def stop(self) -> None:
+        """Drop everything at once: what is half done is found and removed by the next start."""
+        tasks = [task for task in (self._supervisor, *self._workers.values()) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _supervise(self) -> None:
+        """Keep as many workers as `log.cleaner.threads` says, which may change at any time."""
+        while True:
+            for number in range(self._threads):
+                if number not in self._workers or self._workers[number].done():
+                    self._workers[number] = asyncio.create_task(self._work(number))
+            await self._pause()
+
+    async def _work(self, number: int) -> None:
+        while number < self._threads:
+            try:
+                await self._clean_all_that_is_due(number)
+            except Exception:
+                LOG.exception("The cleaner failed; it is tried again later")
+            await self._pause()
+
+    async def _pause(self) -> None:
+        backoff_ms = self._broker.config.get_int("log.cleaner.backoff.ms")
+        await asyncio.sleep(max(_SHORTEST_PAUSE_MS, min(backoff_ms, _LONGEST_PAUSE_MS)) / 1000)
+
+    @property
+    def _threads(self) -> int:
+        return self._broker.config.get_int("log.cleaner.threads")
+
+    # -- one log after the other ------------------------------------------------------------------
+
+    async def _clean_all_that_is_due(self, number: int) -> None:
+        """Compact until nothing is due, or something went wrong. The process ends with the work:
+        its memory is large.
+        """
+        cleanable = self.find_next()
+        if cleanable is None:
+            return
+        async with CleanerPipe() as pipe:
+            while cleanable is not None and await self.clean(cleanable, pipe):
+                cleanable = self.find_next() if number < self._threads else None
+
+    def find_next(self) -> Cleanable | None:
+        """The dirtiest log that is due and that nobody compacts already."""
+        now_ms = self._broker.clock.now_ms()
+        measured = []
+        for partition in self._broker.storage.partitions.values():
+            log = partition.log
+            if COMPACT not in log.config.cleanup_policy or partition.offline_reason:
+                continue
+            if log.topic_partition in self._in_progress or self._is_uncleanable(log):
+                continue
+            try:
+                self._make_cleanable(partition, now_ms)
+                measured.append(measure(log, now_ms))
+            except (CorruptData, OSError) as fault:
+                self._give_up(log, str(fault))
+        return dirtiest(measured)
+
+    def _make_cleanable(self, partition: Partition, now_ms: int) -> None:
+        """Complete an active segment that is old enough, and flush what is complete."""
+        log = partition.log
+        log.roll_if_due(now_ms)
+        if log.recovery_point < log.segments.active.base_offset:
+            self._broker.storage.flush(partition)
+
+    async def clean(self, cleanable: Cleanable, pipe: CleanerPipe) -> bool:
+        """Compact one log; False if that failed and a pause is advisable."""
+        log = cleanable.log
+        began = time.monotonic()
+        plan = make_plan(cleanable, self._broker.clock.now_ms())
+        self._in_progress.add(log.topic_partition)
+        try:
+            end_offset, stats = await self._carry_out(log, plan, pipe)
+        except _Aborted as reason:
+            LOG.info("Compaction of %s was given up: %s", log.topic_partition, reason)
+            return True
+        except CleanerFault as fault:
+            self._give_up(log, str(fault))
+            return False
+        except OSError as fault:
+            self._on_disk_fault(log, fault)
+            return False
+        finally:
+            self._in_progress.discard(log.topic_partition)
+        _report(log, plan, end_offset, stats, time.monotonic() - began)
+        return True
+
+    async def _carry_out(
+        self, log: PartitionLog, plan: CleaningPlan, pipe: CleanerPipe
+    ) -> tuple[int, CleaningStats]:
+        config = self._broker.config
+        memory = CleanerMemory(
+            key_map_bytes=config.get_int("log.cleaner.dedupe.buffer.size") // self._threads,
+            key_map_load_factor=config.get_float("log.cleaner.io.buffer.load.factor"),
+            io_bytes=config.get_int("log.cleaner.io.buffer.size") // self._threads,
+        )
+        rate = config.get_float("log.cleaner.io.max.bytes.per.second")
+        end_offset = await pipe.begin(plan, memory, rate)
+        # The recovery point lies beyond all that will be compacted. With that on disk no recovery
+        # meets the gaps, whatever the topic's policy is by then.
+        self._write_checkpoints(log)
+        while True:
+            cleaned, stats = await pipe.next()
+            if cleaned is None:
+                break
+            self._check_here(log)
+            if not exchange(log, plan, cleaned, self._broker.clock.now_ms()):
+                discard(log.disk, log.folder, cleaned.base_offset)
+                raise _Aborted("the log was cut, or lost segments, in the meantime")
+        self._check_here(log)
+        if log.truncations == plan.truncations:
+            log.clean_offset = end_offset
+            self._write_checkpoints(log)
+        return end_offset, stats
+
+    def _check_here(self, log: PartitionLog) -> None:
+        directory = self._broker.storage.directory_of(log.topic_partition)
+        if directory is None or directory.logs[log.topic_partition] is not log:
+            raise _Aborted("the log was deleted, or its disk failed, in the meantime")
+
+    def _write_checkpoints(self, log: PartitionLog) -> None:
+        self._check_here(log)
+        directory = self._broker.storage.directory_of(log.topic_partition)
+        assert directory is not None
+        directory.write_checkpoints()
+
+    # -- what goes wrong --------------------------------------------------------------------------
+
+    def _is_uncleanable(self, log: PartitionLog) -> bool:
+        known = self._uncleanable.get(log.topic_partition)
+        return known is not None and known[0] is log  # A topic of the same name is another log.
+
+    def _give_up(self, log: PartitionLog, reason: str) -> None:
+        self._uncleanable[log.topic_partition] = (log, reason)
+        LOG.warning(
+            "%s cannot be compacted and grows from now on, until it is mended and the broker "
+            "started again: %s",
+            log.topic_partition,
+            reason,
+        )
+
+    def _on_disk_fault(self, log: PartitionLog, fault: OSError) -> None:
+        """A full disk is waited for; a segment that is not there any more was deleted; what else
+        a disk says is the end of its directory.
+        """
+        try:
+            self._check_here(log)
+        except _Aborted:
+            return
+        topic, partition = log.topic_partition
+        if fault.errno in _FULL:
+            LOG.error("No room to compact %s-%d: %s", topic, partition, fault)
+        elif fault.errno == errno.ENOENT:
+            self._give_up(log, str(fault))
+        else:
+            self._broker.storage.on_disk_fault(topic, partition, fault)
+
+
+class _Aborted(Exception):
+    """The log is not any more what was planned; the text says why."""
+
+
+def _report(
+    log: PartitionLog, plan: CleaningPlan, end_offset: int, stats: CleaningStats, seconds: float
+) -> None:
+    LOG.info(
+        "Compacted %s (dirty section = [%d, %d)) in %.1f seconds: %d records in %.1f MiB became "
+        "%d records in %.1f MiB; %d keys",
+        log.topic_partition,
+        plan.first_dirty_offset,
+        end_offset,
+        seconds,
+        stats.records_read,
+        stats.bytes_read / _MIB,
+        stats.records_written,
+        stats.bytes_written / _MIB,
+        stats.keys,
+    )

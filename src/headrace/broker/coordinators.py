@@ -1,0 +1,316 @@
+"""The shards of one internal topic that live on this broker: loading, timers, finding one by name.
+
+The state machines are in `headrace.coordinator`; here are the event loop's duties for them. A shard
+is loaded in pieces between which the loop serves others, so that a large internal topic delays
+nobody but its own groups, who are told COORDINATOR_LOAD_IN_PROGRESS.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from uuid import UUID
+
+from headrace.broker import logs
+from headrace.broker.dispatch import Answer
+from headrace.broker.tickets import CallTicket, Gathering
+from headrace.cluster.image import Change, ClusterImage, TopicCreated, TopicDeleted
+from headrace.cluster.topics import NewTopic, TopicDefaults, create_topic
+from headrace.coordinator.effects import Caller, Effects, TransactionMarkers
+from headrace.coordinator.host import Host, HostState, InternalTopic, Shard
+from headrace.coordinator.partitioner import partition_for
+from headrace.errors import ClientFault, Error
+from headrace.log.append import Appended
+from headrace.types import TopicPartition
+
+if TYPE_CHECKING:
+    from headrace.broker.connection import Call
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.storage import Storage
+    from headrace.replica.partition import Partition
+    from headrace.runtime.clock import Clock
+
+S = TypeVar("S", bound=Shard)
+T = TypeVar("T")
+
+Work = Callable[[S, Caller, int], Effects]
+"""What a request wants of a shard: (shard, caller, now_ms) -> effects."""
+
+_RELOAD_AFTER_S: Final = 1.0
+_chance = random.SystemRandom()
+
+
+class TopicsView:
+    """The cluster's topics as coordinators see them."""
+
+    def __init__(self, metadata: Metadata) -> None:
+        self._metadata = metadata
+
+    @property
+    def epoch(self) -> int:
+        return self._metadata.topics_epoch
+
+    def names(self) -> Iterable[str]:
+        return self._metadata.image.topics
+
+    def topic_id(self, name: str) -> UUID | None:
+        topic = self._metadata.image.topics.get(name)
+        return None if topic is None else topic.id
+
+    def topic_name(self, topic_id: UUID) -> str | None:
+        return self._metadata.image.topic_names.get(topic_id)
+
+    def partition_count(self, name: str) -> int:
+        topic = self._metadata.image.topics.get(name)
+        return 0 if topic is None else len(topic.partitions)
+
+
+class Coordinators(Generic[S]):
+    """Every shard of one internal topic."""
+
+    def __init__(
+        self,
+        topic: InternalTopic[S],
+        metadata: Metadata,
+        storage: Storage,
+        clock: Clock,
+        *,
+        partition_count: int,
+        topic_configs: Mapping[str, str],
+        new_shard: Callable[[Partition], S],
+        send: Callable[[Host[S], TransactionMarkers], None],
+    ) -> None:
+        self.hosts: dict[int, Host[S]] = {}
+        self._topic = topic
+        self._metadata = metadata
+        self._storage = storage
+        self._clock = clock
+        self._wanted_partitions = partition_count
+        self._topic_configs = topic_configs
+        self._new_shard = new_shard
+        self._send = send
+        self._loop = asyncio.get_running_loop()
+        self._loads: set[asyncio.Task[None]] = set()
+        self._timers: dict[int, tuple[int, asyncio.TimerHandle]] = {}
+        # Deadlines must not jump with the wall clock, but records carry its time.
+        self._start_ms = clock.now_ms() - clock.monotonic_ms()
+        metadata.watchers.append(self._on_change)
+
+    @property
+    def topic_name(self) -> str:
+        return self._topic.name
+
+    def now_ms(self) -> int:
+        return self._start_ms + self._clock.monotonic_ms()
+
+    # -- the internal topic -----------------------------------------------------------------------
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions the internal topic has; 0 before it was made."""
+        topic = self._metadata.image.topics.get(self._topic.name)
+        return 0 if topic is None else len(topic.partitions)
+
+    async def create_topic(self) -> None:
+        """Make the internal topic, with as many replicas as the cluster can give."""
+        name = self._topic.name
+
+        def decide(image: ClusterImage) -> list[TopicCreated]:
+            if name in image.topics:
+                return []
+            wanted = self._metadata.config.get_int(_REPLICATION_FACTORS[name])
+            topic = NewTopic(
+                name,
+                self._wanted_partitions,
+                min(wanted, max(len(image.brokers), 1)),
+                configs=self._topic_configs,
+            )
+            return [create_topic(image, topic, TopicDefaults(), chance=_chance, new_id=uuid.uuid4)]
+
+        await self._metadata.change(decide)
+
+    def _on_change(self, change: Change) -> None:
+        match change:
+            case TopicCreated(topic, _) if topic.name == self._topic.name:
+                self.lead()
+            case TopicDeleted(topic) if topic.name == self._topic.name:
+                for host in self.hosts.values():
+                    host.resign()
+                self.hosts.clear()
+            case _:
+                pass
+
+    def lead(self) -> None:
+        """Take responsibility for the partitions that are here, and load them."""
+        for index in range(self.partition_count):
+            partition = self._storage.partitions.get(TopicPartition(self._topic.name, index))
+            if partition is None or index in self.hosts:
+                continue
+            host = self.hosts[index] = self._new_host(index, partition)
+            self._load(host)
+
+    def _new_host(self, index: int, partition: Partition) -> Host[S]:
+        def written(appended: Appended) -> None:
+            if appended.flush_due or appended.rolled:
+                self._storage.flush(partition)
+
+        return Host(
+            self._topic,
+            partition,
+            lambda: self._new_shard(partition),
+            send=self._send,
+            written=written,
+        )
+
+    # -- loading ----------------------------------------------------------------------------------
+
+    def _load(self, host: Host[S]) -> None:
+        steps = host.load(self.now_ms())
+        if host.partition.log.log_end_offset == host.partition.log.log_start_offset:
+            for _ in steps:
+                pass
+            self._arm(host)
+            return
+        task = self._loop.create_task(self._load_slowly(host, steps))
+        self._loads.add(task)
+        task.add_done_callback(self._loads.discard)
+
+    async def _load_slowly(self, host: Host[S], steps: Iterable[int]) -> None:
+        for _ in steps:
+            await asyncio.sleep(0)
+        where = host.partition.topic_partition
+        if host.state is HostState.FAILED:
+            logs.COORDINATOR.error(
+                "%s cannot be read, so what it holds is not served: %s. Move its folder away to "
+                "begin anew without it",
+                where,
+                host.reason,
+            )
+        if host.bad_records:
+            logs.COORDINATOR.error("%s: %d records make no sense", where, host.bad_records)
+        self._arm(host)
+
+    async def loaded(self) -> None:
+        """Wait until every load that has begun is done."""
+        while self._loads:
+            await asyncio.wait(self._loads)
+
+    def stop(self) -> None:
+        """Answer everybody who is parked; no timer fires any more."""
+        for task in self._loads:
+            task.cancel()
+        for _, handle in self._timers.values():
+            handle.cancel()
+        for host in self.hosts.values():
+            host.resign()
+
+    # -- requests ---------------------------------------------------------------------------------
+
+    def index_of(self, name: str) -> int:
+        """The partition that is responsible for a name."""
+        count = self.partition_count
+        if not count:
+            raise ClientFault(
+                Error.COORDINATOR_NOT_AVAILABLE, f"{self._topic.name} does not exist yet"
+            )
+        return partition_for(name, count)
+
+    def host_of(self, name: str) -> Host[S]:
+        """The active host of a name; ClientFault with what the client should do instead."""
+        host = self.hosts.get(self.index_of(name))
+        if host is None or host.state is HostState.RESIGNED:
+            raise ClientFault(Error.NOT_COORDINATOR)
+        if host.state is HostState.LOADING:
+            raise ClientFault(Error.COORDINATOR_LOAD_IN_PROGRESS)
+        if host.state is HostState.FAILED:
+            raise ClientFault(Error.COORDINATOR_NOT_AVAILABLE, host.reason)
+        return host
+
+    def active(self) -> list[Host[S]]:
+        return [host for host in self.hosts.values() if host.state is HostState.ACTIVE]
+
+    def ask(self, name: str, call: Call, work: Work[S], refusal: Callable[[Error], Any]) -> Answer:
+        """Let the shard of `name` answer a request."""
+        ticket = CallTicket(call, refusal)
+        self._work(name, caller(call, ticket), work, ticket)
+        return ticket.outcome()
+
+    def ask_each(
+        self,
+        names: Sequence[str],
+        call: Call,
+        work: Callable[[int, S, Caller, int], Effects],
+        refusal: Callable[[int, Error], T],
+        combine: Callable[[list[T]], Any],
+    ) -> Answer:
+        """Let the shard of each name answer its part of a request; parts are numbered."""
+        gathering: Gathering[T] = Gathering(call, len(names), combine)
+        for index, name in enumerate(names):
+            ticket = gathering.part(index, lambda error, index=index: refusal(index, error))  # type: ignore[misc]
+
+            def part(shard: S, who: Caller, now_ms: int, index: int = index) -> Effects:
+                return work(index, shard, who, now_ms)
+
+            self._work(name, caller(call, ticket), part, ticket)
+        return gathering.outcome()
+
+    def _work(self, name: str, who: Caller, work: Work[S], ticket: Any) -> None:
+        try:
+            host = self.host_of(name)
+        except ClientFault as fault:
+            ticket.refuse(fault.error)
+            return
+        now_ms = self.now_ms()
+        self.perform(host, work(host.shard, who, now_ms), now_ms)
+
+    def perform(self, host: Host[S], effects: Effects, now_ms: int) -> None:
+        """Let happen what a shard asked for, and look after its timers."""
+        host.perform(effects, now_ms)
+        if host.state is HostState.LOADING:
+            logs.COORDINATOR.error(
+                "%s could not be written and is loaded anew: %s",
+                host.partition.topic_partition,
+                host.reason,
+            )
+            self._loop.call_later(_RELOAD_AFTER_S, self._reload, host)
+        self._arm(host)
+
+    def _reload(self, host: Host[S]) -> None:
+        if host.state is HostState.LOADING:
+            self._load(host)
+
+    # -- time -------------------------------------------------------------------------------------
+
+    def _arm(self, host: Host[S]) -> None:
+        wake_ms = host.next_wake_ms()
+        if wake_ms is None:
+            return
+        key = id(host)
+        armed = self._timers.get(key)
+        if armed is not None:
+            if armed[0] <= wake_ms:
+                return
+            armed[1].cancel()
+        delay_s = max(wake_ms - self.now_ms(), 0) / 1000
+        self._timers[key] = (wake_ms, self._loop.call_later(delay_s, self._on_time, host))
+
+    def _on_time(self, host: Host[S]) -> None:
+        self._timers.pop(id(host), None)
+        host.on_time(self.now_ms())
+        if host.state is HostState.LOADING:
+            self._loop.call_later(_RELOAD_AFTER_S, self._reload, host)
+        self._arm(host)
+
+
+def caller(call: Call, ticket: Any) -> Caller:
+    """Who asks, as members of groups are shown."""
+    return Caller(ticket, call.client_id or "", f"/{call.connection.peer_host}", call.version)
+
+
+_REPLICATION_FACTORS: Final = {
+    "__consumer_offsets": "offsets.topic.replication.factor",
+    "__transaction_state": "transaction.state.log.replication.factor",
+}

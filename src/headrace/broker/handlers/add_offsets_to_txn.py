@@ -1,0 +1,45 @@
+"""AddOffsetsToTxn, v0-v4.
+
+Behaviour: makes the partition of `__consumer_offsets` that keeps a group's offsets part of a
+transaction. Clients of transactions v2 leave this to TxnOffsetCommit (KIP-890).
+
+Version notes: v2 PRODUCER_FENCED (KIP-588) · v3 flexible · v4 TRANSACTION_ABORTABLE (KIP-890).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.transaction.shard import TransactionShard
+from headrace.errors import ClientFault, Error
+from headrace.types import TopicPartition
+from headrace.wire.messages.add_offsets_to_txn import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: AddOffsetsToTxnRequest, call: Call) -> Answer:
+    groups = broker.groups
+    try:
+        offsets = TopicPartition(groups.topic_name, groups.index_of(request.group_id))
+    except ClientFault as fault:
+        return _refused(fault.error)
+
+    def work(shard: TransactionShard, who: Caller, now_ms: int) -> Effects:
+        return shard.handle_add_offsets_to_txn(request, who, offsets, now_ms)
+
+    return broker.transactions.ask(request.transactional_id, call, work, _refused)
+
+
+def _refused(error: Error) -> AddOffsetsToTxnResponse:
+    return AddOffsetsToTxnResponse(error_code=error)
+
+
+HANDLER = Handler(key=25, versions=(0, 4), request=AddOffsetsToTxnRequest, handle=handle)

@@ -1,0 +1,105 @@
+"""AddPartitionsToTxn, v0-v5.
+
+Behaviour: a producer of transactions v1 names the partitions that it is going to write to. If one
+of them does not exist, none is added: it is UNKNOWN_TOPIC_OR_PARTITION, the others are
+OPERATION_NOT_ATTEMPTED. From v4 on brokers ask for several transactions at once, to add or to
+verify (KIP-890).
+
+Version notes: v2 PRODUCER_FENCED (KIP-588) · v3 flexible · v4 batches and verification · v5
+TRANSACTION_ABORTABLE (KIP-890).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.transaction.partitions import flattened, topic_results
+from headrace.coordinator.transaction.shard import TransactionShard
+from headrace.errors import Error
+from headrace.types import TopicPartition
+from headrace.wire.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+_BATCHED_SINCE: Final = 4
+
+
+def handle(broker: Broker, request: AddPartitionsToTxnRequest, call: Call) -> Answer:
+    if call.version < _BATCHED_SINCE:
+        return _handle_one(broker, request, call)
+    return _handle_batch(broker, request, call)
+
+
+def _handle_one(broker: Broker, request: AddPartitionsToTxnRequest, call: Call) -> Answer:
+    topics = request.v3_and_below_topics
+
+    def answer(errors: dict[TopicPartition, Error]) -> AddPartitionsToTxnResponse:
+        return AddPartitionsToTxnResponse(
+            results_by_topic_v3_and_below=topic_results(topics, errors)
+        )
+
+    absent = _errors_if_absent(broker, topics)
+    if absent:
+        return answer(absent)
+    return broker.transactions.ask(
+        request.v3_and_below_transactional_id,
+        call,
+        lambda shard, who, now_ms: shard.handle_add_partitions_to_txn(request, who, now_ms),
+        lambda error: answer(dict.fromkeys(flattened(topics), error)),
+    )
+
+
+def _handle_batch(broker: Broker, request: AddPartitionsToTxnRequest, call: Call) -> Answer:
+    entries = request.transactions
+
+    def work(index: int, shard: TransactionShard, who: Caller, now_ms: int) -> Effects:
+        part = AddPartitionsToTxnRequest(transactions=[entries[index]])
+        return shard.handle_add_partitions_to_txn(part, who, now_ms)
+
+    def refusal(index: int, error: Error) -> AddPartitionsToTxnResponse:
+        entry = entries[index]
+        errors = dict.fromkeys(flattened(entry.topics), error)
+        result = AddPartitionsToTxnResult(
+            transactional_id=entry.transactional_id,
+            topic_results=topic_results(entry.topics, errors),
+        )
+        return AddPartitionsToTxnResponse(results_by_transaction=[result])
+
+    def combine(parts: list[AddPartitionsToTxnResponse]) -> AddPartitionsToTxnResponse:
+        return AddPartitionsToTxnResponse(
+            results_by_transaction=[
+                result for part in parts for result in part.results_by_transaction
+            ]
+        )
+
+    names = [entry.transactional_id for entry in entries]
+    return broker.transactions.ask_each(names, call, work, refusal, combine)
+
+
+def _errors_if_absent(
+    broker: Broker, topics: Sequence[AddPartitionsToTxnTopic]
+) -> dict[TopicPartition, Error]:
+    """An error for each partition if one of them does not exist; otherwise nothing."""
+    image = broker.metadata.image
+    partitions = flattened(topics)
+    if all(image.partition(*partition) is not None for partition in partitions):
+        return {}
+    return {
+        partition: Error.UNKNOWN_TOPIC_OR_PARTITION
+        if image.partition(*partition) is None
+        else Error.OPERATION_NOT_ATTEMPTED
+        for partition in partitions
+    }
+
+
+HANDLER = Handler(key=24, versions=(0, 5), request=AddPartitionsToTxnRequest, handle=handle)

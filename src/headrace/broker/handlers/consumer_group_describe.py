@@ -1,0 +1,55 @@
+"""ConsumerGroupDescribe, v0-v1 (KIP-848).
+
+Behaviour: epochs, assignor, members with what they have and what they shall have. A group of
+another protocol, or none, is GROUP_ID_NOT_FOUND.
+
+Version notes: v1 the protocol of each member (KIP-1099).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker import authorized_operations
+from headrace.broker.dispatch import Answer, Handler
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.group.shard import GroupShard
+from headrace.errors import Error
+from headrace.wire.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: ConsumerGroupDescribeRequest, call: Call) -> Answer:
+    names = request.group_ids
+
+    def work(index: int, shard: GroupShard, who: Caller, now_ms: int) -> Effects:
+        return shard.handle_consumer_group_describe(names[index], who, now_ms)
+
+    def refusal(index: int, error: Error) -> DescribedGroup:
+        return DescribedGroup(
+            error_code=error,
+            group_id=names[index],
+            group_state="",
+            group_epoch=0,
+            assignment_epoch=0,
+            assignor_name="",
+            members=[],
+        )
+
+    def combine(groups: list[DescribedGroup]) -> ConsumerGroupDescribeResponse:
+        for group in groups:
+            if request.include_authorized_operations and not group.error_code:
+                group.authorized_operations = authorized_operations.ON_GROUP
+        return ConsumerGroupDescribeResponse(groups=groups)
+
+    return broker.groups.ask_each(names, call, work, refusal, combine)
+
+
+HANDLER = Handler(key=69, versions=(0, 1), request=ConsumerGroupDescribeRequest, handle=handle)

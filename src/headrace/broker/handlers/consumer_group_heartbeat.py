@@ -1,0 +1,40 @@
+"""ConsumerGroupHeartbeat, v0-v1 (KIP-848).
+
+Behaviour: the whole consumer protocol in one request: joining, leaving, subscriptions, what the
+member owns; the answer carries its epoch and, when it changes, its assignment.
+
+Version notes: v1 member ids made by the client, subscriptions by regular expression.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.errors import Error
+from headrace.wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: ConsumerGroupHeartbeatRequest, call: Call) -> Answer:
+    if broker.metadata.image.feature_level("group.version") < 1:
+        return _refused(Error.UNSUPPORTED_VERSION)
+    return broker.groups.ask(
+        request.group_id,
+        call,
+        lambda shard, who, now_ms: shard.handle_consumer_group_heartbeat(request, who, now_ms),
+        _refused,
+    )
+
+
+def _refused(error: Error) -> ConsumerGroupHeartbeatResponse:
+    return ConsumerGroupHeartbeatResponse(error_code=error, member_epoch=0, heartbeat_interval_ms=0)
+
+
+HANDLER = Handler(key=68, versions=(0, 1), request=ConsumerGroupHeartbeatRequest, handle=handle)

@@ -1,0 +1,42 @@
+"""DeleteGroups, v0-v2.
+
+Behaviour: forgets empty groups with their offsets; NON_EMPTY_GROUP while a group has members,
+GROUP_ID_NOT_FOUND if nobody knows it.
+
+Version notes: v2 flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.group.shard import GroupShard
+from headrace.errors import Error
+from headrace.wire.messages.delete_groups import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: DeleteGroupsRequest, call: Call) -> Answer:
+    names = list(dict.fromkeys(request.groups_names))
+
+    def work(index: int, shard: GroupShard, who: Caller, now_ms: int) -> Effects:
+        return shard.handle_delete_group(names[index], who, now_ms)
+
+    def refusal(index: int, error: Error) -> DeletableGroupResult:
+        return DeletableGroupResult(group_id=names[index], error_code=error)
+
+    return broker.groups.ask_each(
+        names, call, work, refusal, lambda results: DeleteGroupsResponse(results=results)
+    )
+
+
+HANDLER = Handler(key=42, versions=(0, 2), request=DeleteGroupsRequest, handle=handle)

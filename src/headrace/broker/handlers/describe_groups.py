@@ -1,0 +1,55 @@
+"""DescribeGroups, v0-v6.
+
+Behaviour: state, protocol and members of groups of the classic protocol. A group that nobody knows
+is Dead; from v6 on it is GROUP_ID_NOT_FOUND (KIP-1043).
+
+Version notes: v3 authorized operations · v4 static members (KIP-345) · v5 flexible · v6 error
+messages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker import authorized_operations
+from headrace.broker.dispatch import Answer, Handler
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.group.shard import GroupShard
+from headrace.errors import Error
+from headrace.wire.messages.describe_groups import (
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: DescribeGroupsRequest, call: Call) -> Answer:
+    names = request.groups
+
+    def work(index: int, shard: GroupShard, who: Caller, now_ms: int) -> Effects:
+        return shard.handle_describe_group(names[index], who, now_ms)
+
+    def refusal(index: int, error: Error) -> DescribedGroup:
+        return DescribedGroup(
+            error_code=error,
+            group_id=names[index],
+            group_state="",
+            protocol_type="",
+            protocol_data="",
+            members=[],
+        )
+
+    def combine(groups: list[DescribedGroup]) -> DescribeGroupsResponse:
+        for group in groups:
+            if request.include_authorized_operations and not group.error_code:
+                group.authorized_operations = authorized_operations.ON_GROUP
+        return DescribeGroupsResponse(groups=groups)
+
+    return broker.groups.ask_each(names, call, work, refusal, combine)
+
+
+HANDLER = Handler(key=15, versions=(0, 6), request=DescribeGroupsRequest, handle=handle)

@@ -1,0 +1,67 @@
+"""DescribeProducers, v0 (KIP-664).
+
+Behaviour: the producers that a partition remembers, and since which offset each has an open
+transaction; what finds a hanging transaction.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.errors import ClientFault
+from headrace.wire.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: DescribeProducersRequest, call: Call) -> Answer:
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                name=topic.name,
+                partitions=[
+                    _describe(broker, topic.name, index) for index in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _describe(broker: Broker, topic: str, index: int) -> PartitionResponse:
+    try:
+        log = broker.storage.find(topic, index).log
+    except ClientFault as fault:
+        return PartitionResponse(
+            partition_index=index,
+            error_code=fault.error,
+            error_message=fault.message or None,
+            active_producers=[],
+        )
+    return PartitionResponse(
+        partition_index=index,
+        error_code=0,
+        active_producers=[
+            ProducerState(
+                producer_id=entry.producer_id,
+                producer_epoch=entry.producer_epoch,
+                last_sequence=entry.last_sequence,
+                last_timestamp=entry.timestamp,
+                coordinator_epoch=entry.coordinator_epoch,
+                current_txn_start_offset=entry.current_txn_first_offset,
+            )
+            for entry in log.producers.active_producers()
+        ],
+    )
+
+
+HANDLER = Handler(key=61, versions=(0, 0), request=DescribeProducersRequest, handle=handle)

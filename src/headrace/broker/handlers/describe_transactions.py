@@ -1,0 +1,55 @@
+"""DescribeTransactions, v0 (KIP-664).
+
+Behaviour: the state, producer and partitions of each transactional id;
+TRANSACTIONAL_ID_NOT_FOUND for one that nobody has used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.coordinator.effects import Caller, Effects, Reply
+from headrace.coordinator.transaction.shard import TransactionShard
+from headrace.errors import Error
+from headrace.types import NO_EPOCH, NO_PRODUCER_ID
+from headrace.wire.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TransactionState,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: DescribeTransactionsRequest, call: Call) -> Answer:
+    names = request.transactional_ids
+
+    def work(index: int, shard: TransactionShard, who: Caller, now_ms: int) -> Effects:
+        description = shard.handle_describe_transactions(names[index])
+        return Effects(replies=[Reply(who.ticket, description)])
+
+    def refusal(index: int, error: Error) -> TransactionState:
+        return TransactionState(
+            error_code=error,
+            transactional_id=names[index],
+            transaction_state="",
+            transaction_timeout_ms=0,
+            transaction_start_time_ms=-1,
+            producer_id=NO_PRODUCER_ID,
+            producer_epoch=NO_EPOCH,
+            topics=[],
+        )
+
+    return broker.transactions.ask_each(
+        names,
+        call,
+        work,
+        refusal,
+        lambda states: DescribeTransactionsResponse(transaction_states=states),
+    )
+
+
+HANDLER = Handler(key=65, versions=(0, 0), request=DescribeTransactionsRequest, handle=handle)

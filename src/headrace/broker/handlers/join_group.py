@@ -1,0 +1,42 @@
+"""JoinGroup, v0-v9.
+
+Behaviour: a member joins a group of the classic protocol, or goes on as a classic member of a
+consumer group; the answer waits until everybody has joined or the rebalance timeout is over.
+
+Version notes: v1 rebalance timeout · v4 the first join is answered with MEMBER_ID_REQUIRED
+(KIP-394) · v5 static members (KIP-345) · v6 flexible · v7 protocol type · v8 reason (KIP-800) · v9
+the leader may be told to skip the assignment (KIP-814).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.errors import Error
+from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: JoinGroupRequest, call: Call) -> Answer:
+    def refusal(error: Error) -> JoinGroupResponse:
+        return JoinGroupResponse(
+            error_code=error,
+            protocol_name=None if call.version >= 7 else "",
+            leader="",
+            member_id=request.member_id,
+            members=[],
+        )
+
+    return broker.groups.ask(
+        request.group_id,
+        call,
+        lambda shard, who, now_ms: shard.handle_join_group(request, who, now_ms),
+        refusal,
+    )
+
+
+HANDLER = Handler(key=11, versions=(0, 9), request=JoinGroupRequest, handle=handle)

@@ -1,0 +1,39 @@
+"""ListGroups, v0-v5.
+
+Behaviour: every group of this broker, filtered by state and type; COORDINATOR_LOAD_IN_PROGRESS
+while some of them are not loaded yet.
+
+Version notes: v3 flexible · v4 states (KIP-518) · v5 types (KIP-848).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.coordinator.group.listing import listed_groups
+from headrace.coordinator.host import HostState
+from headrace.errors import Error
+from headrace.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: ListGroupsRequest, call: Call) -> Answer:
+    hosts = broker.groups.hosts.values()
+    error = Error.NONE
+    if any(host.state is HostState.LOADING for host in hosts):
+        error = Error.COORDINATOR_LOAD_IN_PROGRESS
+    groups = [
+        group
+        for host in broker.groups.active()
+        for group in listed_groups(
+            host.shard.groups.values(), request.states_filter, request.types_filter
+        )
+    ]
+    return ListGroupsResponse(error_code=error, groups=groups)
+
+
+HANDLER = Handler(key=16, versions=(0, 5), request=ListGroupsRequest, handle=handle)

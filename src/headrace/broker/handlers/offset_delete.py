@@ -1,0 +1,33 @@
+"""OffsetDelete, v0 (KIP-496).
+
+Behaviour: forgets the offsets of a group for single partitions; GROUP_SUBSCRIBED_TO_TOPIC where a
+member still reads the topic.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.errors import Error
+from headrace.wire.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: OffsetDeleteRequest, call: Call) -> Answer:
+    return broker.groups.ask(
+        request.group_id,
+        call,
+        lambda shard, who, now_ms: shard.handle_offset_delete(request, who, now_ms),
+        _refused,
+    )
+
+
+def _refused(error: Error) -> OffsetDeleteResponse:
+    return OffsetDeleteResponse(error_code=error, topics=[])
+
+
+HANDLER = Handler(key=47, versions=(0, 0), request=OffsetDeleteRequest, handle=handle)

@@ -1,0 +1,49 @@
+"""OffsetFetch, v1-v10.
+
+Behaviour: committed offsets of one group, from v8 on of several; offsets that an open transaction
+may still change are UNSTABLE_OFFSET_COMMIT for those who ask for stable ones.
+
+Version notes: v2 all partitions, error for the whole · v5 leader epoch · v6 flexible · v7
+require_stable (KIP-447) · v8 several groups (KIP-709) · v9 member and epoch (KIP-848) · v10 topic
+ids (KIP-516).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.group.offset_fetch import asked_groups, assembled, refused
+from headrace.coordinator.group.shard import GroupShard
+from headrace.errors import Error
+from headrace.wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: OffsetFetchRequest, call: Call) -> Answer:
+    asked = asked_groups(request, call.version)
+
+    def work(index: int, shard: GroupShard, who: Caller, now_ms: int) -> Effects:
+        return shard.handle_offset_fetch(
+            asked[index], who, now_ms, require_stable=request.require_stable
+        )
+
+    def refusal(index: int, error: Error) -> OffsetFetchResponseGroup:
+        return refused(asked[index], error, call.version)
+
+    def combine(groups: list[OffsetFetchResponseGroup]) -> OffsetFetchResponse:
+        return assembled(groups, call.version)
+
+    names = [group.group_id for group in asked]
+    return broker.groups.ask_each(names, call, work, refusal, combine)
+
+
+HANDLER = Handler(key=9, versions=(1, 10), request=OffsetFetchRequest, handle=handle)

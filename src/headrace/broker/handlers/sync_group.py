@@ -1,0 +1,35 @@
+"""SyncGroup, v0-v5.
+
+Behaviour: the leader brings the assignment, which is persisted before anybody hears of it; the
+others wait for it.
+
+Version notes: v3 static members (KIP-345) · v4 flexible · v5 protocol type and name (KIP-559).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.errors import Error
+from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: SyncGroupRequest, call: Call) -> Answer:
+    return broker.groups.ask(
+        request.group_id,
+        call,
+        lambda shard, who, now_ms: shard.handle_sync_group(request, who, now_ms),
+        _refused,
+    )
+
+
+def _refused(error: Error) -> SyncGroupResponse:
+    return SyncGroupResponse(error_code=error, assignment=b"")
+
+
+HANDLER = Handler(key=14, versions=(0, 5), request=SyncGroupRequest, handle=handle)

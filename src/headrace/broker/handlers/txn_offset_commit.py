@@ -1,0 +1,89 @@
+"""TxnOffsetCommit, v0-v5.
+
+Behaviour: offsets that become those of the group when the transaction commits. The transaction
+coordinator is asked first whether the group's offsets are part of the transaction; from v5 on this
+request makes them part of it (KIP-890).
+
+Version notes: v2 leader epoch · v3 flexible, member and generation (KIP-447) · v4
+TRANSACTION_ABORTABLE · v5 transactions v2 (KIP-890).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Final
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.transactional_writes import admit, as_told_to_committer, settled
+from headrace.coordinator.effects import ProducerIdentity
+from headrace.errors import ClientFault, Error
+from headrace.types import TopicPartition
+from headrace.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+    from headrace.coordinator.host import Host
+    from headrace.coordinator.transaction.shard import TransactionShard
+
+_ABORTABLE_SINCE: Final = 4
+_ADDS_SINCE: Final = 5
+
+
+def handle(broker: Broker, request: TxnOffsetCommitRequest, call: Call) -> Answer:
+    groups = broker.groups
+    producer = ProducerIdentity(request.producer_id, request.producer_epoch)
+    try:
+        offsets = TopicPartition(groups.topic_name, groups.index_of(request.group_id))
+    except ClientFault as fault:
+        return _refused(request, fault.error)
+    adds = call.version >= _ADDS_SINCE
+    errors, unsettled = admit(
+        broker.transactions, request.transactional_id, producer, [offsets], adds=adds
+    )
+    error = errors[offsets]
+    if error:
+        knows_abortable = call.version >= _ABORTABLE_SINCE
+        return _refused(request, as_told_to_committer(error, knows_abortable=knows_abortable))
+    if unsettled is not None:
+        return _begin_anew(unsettled, broker, request, call)
+    return groups.ask(
+        request.group_id,
+        call,
+        lambda shard, who, now_ms: shard.handle_txn_offset_commit(request, who, now_ms),
+        lambda error: _refused(request, error),
+    )
+
+
+async def _begin_anew(
+    unsettled: Host[TransactionShard], broker: Broker, request: TxnOffsetCommitRequest, call: Call
+) -> Answer:
+    """Ask again when the coordinator's record is committed: by then it may be too late."""
+    await settled(unsettled)
+    answer = handle(broker, request, call)
+    return await answer if isinstance(answer, Coroutine) else answer
+
+
+def _refused(request: TxnOffsetCommitRequest, error: Error) -> TxnOffsetCommitResponse:
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[
+                    TxnOffsetCommitResponsePartition(
+                        partition_index=partition.partition_index, error_code=error
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+HANDLER = Handler(key=28, versions=(0, 5), request=TxnOffsetCommitRequest, handle=handle)

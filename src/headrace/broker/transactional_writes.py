@@ -1,0 +1,86 @@
+"""What a transactional write needs before it may enter a log (KIP-890).
+
+A producer of transactions v1 has added the partition before, and the coordinator is asked whether
+that is so. Under transactions v2 the first write to a partition adds it. Either way a write that
+arrives after the end of its transaction is refused instead of opening one that nobody ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
+
+from headrace.coordinator.effects import Effects, ProducerIdentity
+from headrace.errors import ClientFault, Error
+
+if TYPE_CHECKING:
+    from headrace.broker.coordinators import Coordinators
+    from headrace.coordinator.host import Host
+    from headrace.coordinator.transaction.shard import TransactionShard
+    from headrace.types import TopicPartition
+
+# The coordinator cannot tell now; the producer shall come again, which every client does for this.
+_AGAIN: Final = (
+    Error.CONCURRENT_TRANSACTIONS,
+    Error.COORDINATOR_LOAD_IN_PROGRESS,
+    Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_COORDINATOR,
+)
+
+
+def admit(
+    transactions: Coordinators[TransactionShard],
+    transactional_id: str,
+    producer: ProducerIdentity,
+    partitions: Collection[TopicPartition],
+    *,
+    adds: bool,
+) -> tuple[dict[TopicPartition, Error], Host[TransactionShard] | None]:
+    """Why each partition must not be written, and the host whose commit must be awaited first."""
+    try:
+        host = transactions.host_of(transactional_id)
+    except ClientFault as fault:
+        return dict.fromkeys(partitions, fault.error), None
+    shard = host.shard
+    if not adds:
+        return shard.verify_partitions(transactional_id, producer, partitions), None
+    now_ms = transactions.now_ms()
+    error, records = shard.add_partitions(transactional_id, producer, partitions, now_ms)
+    if records:
+        transactions.perform(host, Effects(records=records), now_ms)
+        if host.shard is not shard:
+            return dict.fromkeys(partitions, Error.COORDINATOR_NOT_AVAILABLE), None
+    partition = host.partition
+    is_committed = partition.high_watermark >= partition.log.log_end_offset
+    return dict.fromkeys(partitions, error), None if is_committed else host
+
+
+async def settled(host: Host[TransactionShard]) -> None:
+    """Wait until what the coordinator has written is committed, or cannot be any more."""
+    future = asyncio.get_running_loop().create_future()
+    partition = host.partition
+    partition.when_committed(partition.log.log_end_offset, lambda: future.set_result(None))
+    await future
+
+
+def as_told_to_producer(error: Error, *, knows_abortable: bool) -> Error:
+    """The error of a coordinator in the words that Produce has for it."""
+    if error in _AGAIN:
+        return Error.NOT_ENOUGH_REPLICAS
+    if error is Error.PRODUCER_FENCED:
+        return Error.INVALID_PRODUCER_EPOCH
+    if error is Error.TRANSACTION_ABORTABLE and not knows_abortable:
+        return Error.INVALID_TXN_STATE
+    return error
+
+
+def as_told_to_committer(error: Error, *, knows_abortable: bool) -> Error:
+    """The error of a coordinator in the words that TxnOffsetCommit has for it."""
+    if error in (Error.CONCURRENT_TRANSACTIONS, Error.NOT_COORDINATOR):
+        return Error.COORDINATOR_LOAD_IN_PROGRESS
+    if error is Error.PRODUCER_FENCED:
+        return Error.INVALID_PRODUCER_EPOCH
+    if error is Error.TRANSACTION_ABORTABLE and not knows_abortable:
+        return Error.INVALID_TXN_STATE
+    return error

@@ -1,0 +1,74 @@
+"""`headrace group`: see, move and remove consumer groups."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from headrace.cli.failures import WrongUsage, did_you_mean
+from headrace.cli.group import describe, remove, reset
+from headrace.cli.group.view import STATES, list_groups
+from headrace.cli.kafka import open_admin
+from headrace.cli.options import (
+    DEFAULT_SERVERS,
+    NONE_GIVEN,
+    OutputOption,
+    Properties,
+    Servers,
+)
+from headrace.cli.output import Output, emit_rows
+from headrace.cli.target import parse_target
+
+app = typer.Typer(help="See, move and remove consumer groups.")
+
+
+class GroupType(StrEnum):
+    """Which protocol a group speaks: that of JoinGroup, or that of KIP-848."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+
+
+@app.command("list", epilog="Example: headrace group list --state Stable --type consumer")
+def list_command(
+    state: Annotated[
+        list[str],
+        typer.Option(
+            metavar="STATE", help=f"{', '.join(STATES)}; may be repeated.", show_default=False
+        ),
+    ] = NONE_GIVEN,
+    kind: Annotated[GroupType | None, typer.Option("--type", help="Only this protocol.")] = None,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List groups with their protocol and state."""
+    known = {name.lower(): name for name in STATES}
+    for word in state:
+        if word.lower() not in known:
+            hint = did_you_mean(word.capitalize(), STATES) or f"the states are {', '.join(STATES)}"
+            raise WrongUsage(f'"{word}" is no state of a group', hint)
+    wanted = {known[word.lower()] for word in state}
+    target = parse_target(servers, properties)
+    rows = [
+        listed._asdict()
+        for listed in list_groups(open_admin(target), target)
+        if (not wanted or listed.state in wanted) and (kind is None or listed.type == kind)
+    ]
+    emit_rows(rows, output, ["group", "type", "state"])
+
+
+app.command(epilog="Example: headrace group describe billing --members --offsets")(
+    describe.describe
+)
+app.command(epilog="Example: headrace group lag billing shipping --output json")(describe.lag)
+app.command(epilog=reset.EPILOG)(reset.reset)
+app.command(epilog="Example: headrace group delete billing --yes")(remove.delete)
+app.command(
+    "delete-offsets", epilog="Example: headrace group delete-offsets billing --topic orders"
+)(remove.delete_offsets)
+app.command(
+    "remove-members", epilog="Example: headrace group remove-members billing --instance worker-7"
+)(remove.remove_members)

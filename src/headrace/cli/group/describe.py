@@ -1,0 +1,154 @@
+"""`headrace group describe` and `headrace group lag`: who reads what, and how far behind."""
+
+from __future__ import annotations
+
+import sys
+from itertools import groupby
+from typing import Annotated, Any, Final
+
+import typer
+
+from headrace.cli.group.offsets import Standing, read_standings
+from headrace.cli.group.options import GroupNames
+from headrace.cli.group.view import Group, Member, TopicPart, list_groups, require_groups
+from headrace.cli.kafka import open_admin, raise_all
+from headrace.cli.options import (
+    DEFAULT_SERVERS,
+    NONE_GIVEN,
+    OutputOption,
+    Properties,
+    Servers,
+)
+from headrace.cli.output import Output, emit, emit_rows, table
+from headrace.cli.target import parse_target
+
+OPTIONAL_GROUPS = Annotated[
+    list[str] | None, typer.Argument(metavar="[GROUP…]", help="Default: all.", show_default=False)
+]
+_OFFSET_COLUMNS: Final = (
+    "topic", "partition", "current_offset", "log_end_offset", "lag", "member", "host", "client_id"
+)  # fmt: skip
+_MEMBER_COLUMNS: Final = (
+    "member", "instance", "host", "client_id", "epoch", "partitions", "assignment"
+)  # fmt: skip
+
+
+def describe(
+    groups: GroupNames,
+    members: Annotated[bool, typer.Option("--members", help="Who is in it.")] = False,
+    offsets: Annotated[bool, typer.Option("--offsets", help="How far it is; the default.")] = False,
+    state: Annotated[bool, typer.Option("--state", help="Only the group itself.")] = False,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show a group's state, offsets and lag per partition, and its members."""
+    target = parse_target(servers, properties)
+    admin = open_admin(target)
+    found, failures = require_groups(admin, target, groups)
+    described = []
+    for group in found:
+        view = _summary(group)
+        if offsets or not (members or state):
+            view["offsets"] = [each._asdict() for each in read_standings(admin, target, group)]
+        if members:
+            view["members"] = [_member(member) for member in group.members]
+        described.append(view)
+        if not group.members:
+            print(f'headrace: group "{group.group}" has no active members', file=sys.stderr)
+    if described:
+        emit(described, output, lambda: "\n".join(map(_as_text, described)))
+    raise_all(failures)
+
+
+def _summary(group: Group) -> dict[str, Any]:
+    return {
+        "group": group.group,
+        "type": group.type,
+        "state": group.state,
+        "assignor": group.assignor,
+        "coordinator": group.coordinator,
+        "coordinator_address": group.coordinator_address,
+        "group_epoch": group.group_epoch,
+        "assignment_epoch": group.assignment_epoch,
+        "member_count": len(group.members),
+    }
+
+
+def _member(member: Member) -> dict[str, Any]:
+    return {
+        "member": member.member,
+        "instance": member.instance,
+        "host": member.host,
+        "client_id": member.client_id,
+        "epoch": member.epoch,
+        "partitions": len(member.assignment),
+        "assignment": show_parts(member.assignment),
+        "target_assignment": (
+            None if member.target_assignment is None else show_parts(member.target_assignment)
+        ),
+    }
+
+
+def show_parts(parts: tuple[TopicPart, ...]) -> list[str]:
+    """`["orders:0,1", "bills:2"]`, as `--topic` takes them."""
+    return [
+        f"{topic}:{','.join(str(part.partition) for part in these)}"
+        for topic, these in groupby(sorted(parts), lambda part: part.topic)
+    ]
+
+
+def _as_text(view: dict[str, Any]) -> str:
+    facts = [view["state"], f"{view['type']} protocol"]
+    if view["assignor"]:
+        facts.append(f"assignor {view['assignor']}")
+    if view["group_epoch"] is not None:
+        facts.append(f"group epoch {view['group_epoch']}")
+        facts.append(f"assignment epoch {view['assignment_epoch']}")
+    facts.append(f"{view['member_count']} members")
+    facts.append(f"coordinator {view['coordinator']} ({view['coordinator_address']})")
+    text = f"{view['group']}: {', '.join(facts)}\n"
+    if "offsets" in view:
+        text += table(view["offsets"], _OFFSET_COLUMNS)
+    if "members" in view:
+        rows = [row | {"assignment": " ".join(row["assignment"])} for row in view["members"]]
+        text += table(rows, _MEMBER_COLUMNS)
+    return text
+
+
+def lag(
+    groups: OPTIONAL_GROUPS = None,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show how many records each group has yet to read, by topic."""
+    target = parse_target(servers, properties)
+    admin = open_admin(target)
+    names = groups or [listed.group for listed in list_groups(admin, target)]
+    found, failures = require_groups(admin, target, names) if names else ([], [])
+    rows = [
+        row for group in found for row in sum_lag(group.group, read_standings(admin, target, group))
+    ]
+    if rows or not failures:
+        emit_rows(rows, output, ["group", "topic", "partitions", "uncommitted", "lag", "max_lag"])
+    raise_all(failures)
+
+
+def sum_lag(group: str, standings: list[Standing]) -> list[dict[str, Any]]:
+    """One row per topic. Where nothing is committed there is no lag to count, only a partition."""
+    rows = []
+    for topic, these in groupby(standings, lambda each: each.topic):
+        lags = [each.lag for each in these]
+        known = [each for each in lags if each is not None]
+        rows.append(
+            {
+                "group": group,
+                "topic": topic,
+                "partitions": len(lags),
+                "uncommitted": len(lags) - len(known),
+                "lag": sum(known),
+                "max_lag": max(known, default=0),
+            }
+        )
+    return rows

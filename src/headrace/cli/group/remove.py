@@ -1,0 +1,214 @@
+"""`headrace group delete`, `delete-offsets` and `remove-members`: what ends a group or a part."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import typer
+
+from headrace.cli.direct import Keeper, fault_of, open_brokers, raise_for
+from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.group.describe import show_parts
+from headrace.cli.group.offsets import read_committed
+from headrace.cli.group.options import GroupName, GroupNames, ScopeOption, YesFlag, parse_scope
+from headrace.cli.group.view import TopicPart, require_groups
+from headrace.cli.kafka import TIMEOUT_S, open_admin, raise_all, settle
+from headrace.cli.options import (
+    DEFAULT_SERVERS,
+    NONE_GIVEN,
+    OutputOption,
+    Properties,
+    Servers,
+)
+from headrace.cli.output import Output, emit_rows
+from headrace.cli.target import Target, parse_target
+from headrace.errors import Error
+
+
+def delete(
+    groups: GroupNames,
+    yes: YesFlag = False,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Delete groups without members, and all their offsets. Asks first when a person types it."""
+    target = parse_target(servers, properties)
+    admin = open_admin(target)
+    found, failures = require_groups(admin, target, groups)
+    names = []
+    for group in found:
+        if group.members:
+            failures.append(_still_busy(group.group, len(group.members)))
+        else:
+            names.append(group.group)
+    if names:
+        confirm(f"Delete {', '.join(names)}?", yes=yes)
+        futures = admin.delete_consumer_groups(names, request_timeout=TIMEOUT_S)
+        done, refused = settle(futures, target, "group")
+        failures += refused
+        if done:
+            rows = [{"group": name, "result": "deleted"} for name in done]
+            emit_rows(rows, output, ["group", "result"])
+    raise_all(failures)
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask a person who sits at the terminal; scripts are not asked."""
+    if not yes and sys.stdin.isatty() and not typer.confirm(question):
+        raise Failure("nothing was deleted")
+
+
+def _still_busy(name: str, members: int) -> Failure:
+    return Failure(
+        f'group "{name}" has {members} members',
+        f'stop them first, or see "headrace group remove-members {name} --all"',
+    )
+
+
+def delete_offsets(
+    group: GroupName,
+    topic: ScopeOption = NONE_GIVEN,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Forget what a group has committed to topics that none of its members reads."""
+    if not topic:
+        raise WrongUsage("no topic is named", "give --topic TOPIC or --topic TOPIC:0,1")
+    scope = parse_scope(topic)
+    target = parse_target(servers, properties)
+    admin = open_admin(target)
+    raise_all(require_groups(admin, target, [group])[1])
+    committed = read_committed(admin, target, group)
+    parts: list[TopicPart] = []
+    for name, numbers in scope.items():
+        present = [part for part in sorted(committed) if part.topic == name]
+        chosen = [part for part in present if numbers is None or part.partition in numbers]
+        missing = (numbers or set()) - {part.partition for part in present}
+        if missing or not chosen:
+            where = f"{name}:{','.join(map(str, sorted(missing)))}" if missing else name
+            raise Failure(
+                f'group "{group}" has no offset in {where}',
+                f'see "headrace group describe {group}"',
+            )
+        parts += chosen
+    refused = _forget(target, group, parts)
+    done = [part for part in parts if part not in refused]
+    if done:
+        rows = [part._asdict() | {"result": "deleted"} for part in done]
+        emit_rows(rows, output, ["topic", "partition", "result"])
+    raise_all(
+        [
+            fault_of(code, " ".join(show_parts(tuple(p for p in refused if refused[p] == code))))
+            for code in sorted(set(refused.values()))
+        ]
+    )
+
+
+def _forget(target: Target, group: str, parts: Iterable[TopicPart]) -> dict[TopicPart, int]:
+    """Delete the offsets; returns the error codes of those that were refused."""
+    from headrace.wire.messages.offset_delete import (
+        OffsetDeleteRequest,
+        OffsetDeleteRequestPartition,
+        OffsetDeleteRequestTopic,
+    )
+
+    numbers: dict[str, list[int]] = {}
+    for part in parts:
+        numbers.setdefault(part.topic, []).append(part.partition)
+    request = OffsetDeleteRequest(
+        group_id=group,
+        topics=[
+            OffsetDeleteRequestTopic(
+                name=topic,
+                partitions=[OffsetDeleteRequestPartition(partition_index=each) for each in these],
+            )
+            for topic, these in numbers.items()
+        ],
+    )
+    with open_brokers(target) as brokers:
+        answer = brokers.ask_coordinator(
+            Keeper.GROUP, group, request, lambda response: int(response.error_code)
+        )
+    raise_for(answer.error_code, f'group "{group}"')
+    return {
+        TopicPart(topic.name, each.partition_index): each.error_code
+        for topic in answer.topics
+        for each in topic.partitions
+        if each.error_code != Error.NONE
+    }
+
+
+def remove_members(
+    group: GroupName,
+    member: Annotated[
+        list[str],
+        typer.Option(metavar="ID", help="A member id; may be repeated.", show_default=False),
+    ] = NONE_GIVEN,
+    instance: Annotated[
+        list[str],
+        typer.Option(
+            metavar="ID", help="A group.instance.id; may be repeated.", show_default=False
+        ),
+    ] = NONE_GIVEN,
+    everyone: Annotated[bool, typer.Option("--all", help="All members.")] = False,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Make members leave, such as static ones whose machine is gone; a live one joins again."""
+    if everyone == bool(member or instance):
+        raise WrongUsage("who shall leave is not clear", "give --member, --instance or --all")
+    target = parse_target(servers, properties)
+    admin = open_admin(target)
+    found, failures = require_groups(admin, target, [group])
+    raise_all(failures)
+    leaving: list[tuple[str, str | None]] = [(each, None) for each in member]
+    leaving += [("", each) for each in instance]
+    if everyone:
+        leaving = [
+            (each.member, None) if each.instance is None else ("", each.instance)
+            for each in found[0].members
+        ]
+    rows, failures = _expel(target, group, leaving) if leaving else ([], [])
+    if rows or not failures:
+        emit_rows(rows, output, ["member", "instance", "result"])
+    raise_all(failures)
+
+
+def _expel(
+    target: Target, group: str, leaving: Iterable[tuple[str, str | None]]
+) -> tuple[list[dict[str, Any]], list[Failure]]:
+    from headrace.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
+
+    request = LeaveGroupRequest(
+        group_id=group,
+        members=[
+            MemberIdentity(
+                member_id=member_id, group_instance_id=instance, reason="removed with headrace"
+            )
+            for member_id, instance in leaving
+        ],
+    )
+    with open_brokers(target) as brokers:
+        answer = brokers.ask_coordinator(
+            Keeper.GROUP, group, request, lambda response: int(response.error_code)
+        )
+    raise_for(answer.error_code, f'group "{group}"')
+    rows, failures = [], []
+    for each in answer.members:
+        who = each.group_instance_id or each.member_id
+        if each.error_code != Error.NONE:
+            failures.append(fault_of(each.error_code, f'member "{who}"'))
+            continue
+        rows.append(
+            {
+                "member": each.member_id or None,
+                "instance": each.group_instance_id,
+                "result": "removed",
+            }
+        )
+    return rows, failures

@@ -1,0 +1,277 @@
+"""`headrace group reset`: move a group that is at rest to other offsets.
+
+Without --execute nothing is changed: the plan is printed, and a second look costs nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
+
+import typer
+
+from headrace.cli.durations import parse_duration_ms
+from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.group.offsets import read_committed, read_offsets
+from headrace.cli.group.options import GroupName, Scope, ScopeOption, parse_scope
+from headrace.cli.group.plan import Borders, Kind, Step, build_plan, parse_csv, to_csv
+from headrace.cli.group.view import Group, TopicPart, read_groups
+from headrace.cli.kafka import (
+    TIMEOUT_S,
+    admin_api,
+    explain,
+    explained,
+    find_topic,
+    open_admin,
+    raise_all,
+    read_metadata,
+)
+from headrace.cli.options import (
+    DEFAULT_SERVERS,
+    NONE_GIVEN,
+    OutputOption,
+    Properties,
+    Servers,
+)
+from headrace.cli.output import Output, emit_rows
+from headrace.cli.positions import parse_time
+from headrace.cli.target import Target, parse_target
+from headrace.types import Offset
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+
+MAX_FILE_BYTES: Final = 64 << 20
+EPILOG: Final = """\b
+Examples:
+  headrace group reset billing --topic orders --to-earliest
+  headrace group reset billing --topic orders:0,1 --shift-by -100 --execute
+  headrace group reset billing --all-topics --to-datetime 2026-05-01T10:00:00Z --execute
+  headrace group reset billing --all-topics --to-current --export > billing.csv
+  headrace group reset billing --from-file billing.csv --execute"""
+
+DatetimeOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="The first record at or after it, UTC without a zone."),
+]
+DurationOption: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="DURATION", help="So long ago: PT1H30M or 90m.")
+]
+ShiftOption: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="N", help="Forwards, or backwards if negative.")
+]
+FileOption: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="CSV", help="Lines of TOPIC,PARTITION,OFFSET.")
+]
+
+
+class Wish(NamedTuple):
+    """Where to go; `number` is an offset, a distance or epoch milliseconds."""
+
+    kind: Kind
+    number: int = 0
+
+
+def reset(
+    group: GroupName,
+    topic: ScopeOption = NONE_GIVEN,
+    all_topics: Annotated[
+        bool, typer.Option("--all-topics", help="Every topic that the group has offsets in.")
+    ] = False,
+    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="The first record.")] = False,
+    to_latest: Annotated[bool, typer.Option("--to-latest", help="Behind the newest.")] = False,
+    to_datetime: DatetimeOption = None,
+    by_duration: DurationOption = None,
+    shift_by: ShiftOption = None,
+    to_offset: Annotated[int | None, typer.Option(metavar="N", help="This one.", min=0)] = None,
+    to_current: Annotated[
+        bool, typer.Option("--to-current", help="Where it is; the end where it is nowhere.")
+    ] = False,
+    from_file: FileOption = None,
+    execute: Annotated[bool, typer.Option("--execute", help="Do it.")] = False,
+    export: Annotated[bool, typer.Option("--export", help="Print the plan as CSV.")] = False,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Move a group to other offsets; a dry run unless --execute is given."""
+    given: dict[Kind, Any] = {
+        Kind.EARLIEST: to_earliest or None,
+        Kind.LATEST: to_latest or None,
+        Kind.TIME: to_datetime,
+        Kind.DURATION: by_duration,
+        Kind.SHIFT: shift_by,
+        Kind.OFFSET: to_offset,
+        Kind.CURRENT: to_current or None,
+        Kind.FILE: from_file,
+    }
+    wish = choose_wish(given, now_ms=time.time_ns() // 1_000_000)
+    listed = {} if from_file is None else parse_csv(_read(from_file), group)
+    if execute and export:
+        raise WrongUsage("--execute and --export exclude each other", "leave one of them out")
+    if (bool(topic) + all_topics) != (wish.kind is not Kind.FILE):
+        raise WrongUsage(
+            "which partitions to move is not clear",
+            "give --topic or --all-topics or, with --from-file, neither",
+        )
+    scope = parse_scope(topic)
+    target = parse_target(servers, properties)
+    admin = open_admin(target)
+    found = _find(admin, target, group)
+    committed = read_committed(admin, target, group)
+    parts = set(listed) or _choose_parts(admin, target, group, scope, committed)
+    borders = _read_borders(admin, parts, wish)
+    steps = build_plan(wish.kind, wish.number, borders, committed, listed)
+    for notice in filter(None, (step.notice for step in steps)):
+        print(f"headrace: {notice}", file=sys.stderr)
+    if export:
+        sys.stdout.write(to_csv(steps))
+        return
+    if execute:
+        _require_rest(found)
+        _commit(admin, target, group, steps)
+    _tell(steps, output, executed=execute)
+    if not execute:
+        _say_what_keeps_it_a_plan(found)
+
+
+def choose_wish(given: Mapping[Kind, Any], *, now_ms: int) -> Wish:
+    """The one destination that was asked for."""
+    chosen = [kind for kind, value in given.items() if value is not None]
+    if len(chosen) != 1:
+        said = " and ".join(kind.value for kind in chosen) or "nothing"
+        raise WrongUsage(
+            f"where to move is not clear, {said} was given",
+            "give exactly one of " + ", ".join(kind.value for kind in Kind),
+        )
+    kind = chosen[0]
+    value = given[kind]
+    if kind is Kind.TIME:
+        try:
+            return Wish(kind, parse_time(value, now_ms=now_ms))
+        except WrongUsage:
+            raise WrongUsage(
+                f'--to-datetime "{value}" is no time', "write for example 2026-05-01T10:00:00Z"
+            ) from None
+    if kind is Kind.DURATION:
+        return Wish(kind, max(now_ms - parse_duration_ms(value, "--by-duration"), 0))
+    return Wish(kind, value if kind in (Kind.SHIFT, Kind.OFFSET) else 0)
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MAX_FILE_BYTES + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongUsage(f"--from-file {path} cannot be read ({error})") from None
+    if len(text) > MAX_FILE_BYTES:
+        raise WrongUsage(f"--from-file {path} is larger than {MAX_FILE_BYTES} bytes", "split it")
+    return text
+
+
+def _find(admin: AdminClient, target: Target, name: str) -> Group:
+    groups, failures = read_groups(admin, target, [name])
+    raise_all(failures)
+    return groups[0]
+
+
+def _choose_parts(
+    admin: AdminClient,
+    target: Target,
+    group: str,
+    scope: Scope,
+    committed: Mapping[TopicPart, Offset],
+) -> set[TopicPart]:
+    """The partitions of the scope; with --all-topics, of all topics with committed offsets."""
+    if not scope and not committed:
+        raise Failure(f'group "{group}" has committed no offset yet', "name topics with --topic")
+    metadata = read_metadata(admin, target)
+    parts = set()
+    for topic, numbers in (scope or dict.fromkeys({part.topic for part in committed})).items():
+        present = find_topic(metadata, topic).partitions
+        for number in sorted(numbers or ()):
+            if number not in present:
+                raise Failure(
+                    f'topic "{topic}" has no partition {number}', f"it has 0 to {len(present) - 1}"
+                )
+        parts |= {TopicPart(topic, number) for number in numbers or present}
+    return parts
+
+
+def _read_borders(
+    admin: AdminClient, parts: set[TopicPart], wish: Wish
+) -> dict[TopicPart, Borders]:
+    spec = admin_api().OffsetSpec
+    first = read_offsets(admin, parts, spec.earliest())
+    last = read_offsets(admin, parts, spec.latest())
+    timed = {}
+    if wish.kind in (Kind.TIME, Kind.DURATION):
+        timed = read_offsets(admin, parts, spec.for_timestamp(wish.number))
+    for part in sorted(parts):
+        if part not in first or part not in last:
+            raise Failure(
+                f"{part.topic}:{part.partition} tells no offsets",
+                f'see "headrace topic describe {part.topic}", or leave it out',
+            )
+    return {
+        part: Borders(first[part], last[part], timed[part] if timed.get(part, -1) >= 0 else None)
+        for part in parts
+    }
+
+
+def _require_rest(group: Group) -> None:
+    """A member would go on from where it is, and commit over what is set here."""
+    if group.members or group.state not in ("Empty", "Dead"):
+        raise Failure(
+            f'group "{group.group}" is {group.state} with {len(group.members)} members, so its '
+            "offsets cannot be reset",
+            f'stop its members first, see "headrace group describe {group.group} --members"',
+        )
+
+
+def _commit(admin: AdminClient, target: Target, group: str, steps: list[Step]) -> None:
+    from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+    wanted = [TopicPartition(step.topic, step.partition, step.new_offset) for step in steps]
+    (future,) = admin.alter_consumer_group_offsets(
+        [ConsumerGroupTopicPartitions(group, wanted)], request_timeout=TIMEOUT_S
+    ).values()
+    with explained(target, f'group "{group}"'):
+        result: Any = future.result(timeout=TIMEOUT_S * 2)
+    raise_all(
+        [
+            explain(each.error, target, f"{each.topic}:{each.partition}")
+            for each in result.topic_partitions
+            if each.error is not None
+        ]
+    )
+
+
+def _tell(steps: list[Step], output: Output, *, executed: bool) -> None:
+    rows = [
+        {
+            "topic": step.topic,
+            "partition": step.partition,
+            "current_offset": step.current_offset,
+            "new_offset": step.new_offset,
+            "result": "reset" if executed else "planned",
+        }
+        for step in steps
+    ]
+    columns = ["topic", "partition", "current_offset", "new_offset", "result"]
+    emit_rows(rows, output, columns)
+
+
+def _say_what_keeps_it_a_plan(group: Group) -> None:
+    line = "this was a dry run and changed nothing; add --execute to do it"
+    if group.members:
+        line = (
+            f'this was a dry run; group "{group.group}" is {group.state} with '
+            f"{len(group.members)} members, stop them before --execute"
+        )
+    elif not group.exists:
+        line += f', which creates group "{group.group}"'
+    print(f"headrace: {line}", file=sys.stderr)

@@ -1,0 +1,202 @@
+"""`headrace transaction`: see what producers have open, find what hangs, end it."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any, Final
+
+import typer
+
+from headrace.cli.completion import complete_topic
+from headrace.cli.direct import open_brokers
+from headrace.cli.durations import parse_duration_ms, show_duration
+from headrace.cli.failures import Failure, WrongUsage, did_you_mean
+from headrace.cli.kafka import raise_all
+from headrace.cli.options import (
+    DEFAULT_SERVERS,
+    NONE_GIVEN,
+    OutputOption,
+    Properties,
+    Servers,
+)
+from headrace.cli.output import Output, emit, emit_rows, table
+from headrace.cli.record_text import iso_timestamp
+from headrace.cli.target import parse_target
+from headrace.cli.transaction import ending
+from headrace.cli.transaction.hanging import find_hanging
+from headrace.cli.transaction.view import (
+    STATES,
+    Described,
+    ProducerState,
+    describe_producers,
+    describe_transaction,
+    list_transactions,
+)
+
+app = typer.Typer(help="See transactions, find those that hang, end them.")
+
+_PRODUCER_COLUMNS: Final = (
+    "producer_id", "producer_epoch", "coordinator_epoch", "last_sequence", "last_timestamp",
+    "start_offset",
+)  # fmt: skip
+_HANGING_COLUMNS: Final = (
+    "topic", "partition", "producer_id", "producer_epoch", "coordinator_epoch", "start_offset",
+    "last_timestamp", "age",
+)  # fmt: skip
+
+
+@app.command("list", epilog="Example: headrace transaction list --state Ongoing --older-than 5m")
+def list_command(
+    state: Annotated[
+        list[str],
+        typer.Option(
+            metavar="STATE", help=f"{', '.join(STATES)}; may be repeated.", show_default=False
+        ),
+    ] = NONE_GIVEN,
+    producer_id: Annotated[
+        list[int] | None, typer.Option(metavar="ID", help="May be repeated.")
+    ] = None,
+    older_than: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Open for longer: 5m or PT5M.")
+    ] = None,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List transactional ids with their producer and state."""
+    known = {name.lower(): name for name in STATES}
+    for word in state:
+        if word.lower() not in known:
+            hint = did_you_mean(word.capitalize(), STATES) or f"the states are {', '.join(STATES)}"
+            raise WrongUsage(f'"{word}" is no state of a transaction', hint)
+    older_than_ms = None if older_than is None else parse_duration_ms(older_than, "--older-than")
+    target = parse_target(servers, properties)
+    with open_brokers(target) as brokers:
+        rows = [
+            listed._asdict()
+            for listed in list_transactions(
+                brokers,
+                states=[known[word.lower()] for word in state],
+                producer_ids=producer_id or (),
+                older_than_ms=older_than_ms,
+            )
+        ]
+    emit_rows(rows, output, ["transactional_id", "producer_id", "state", "coordinator"])
+
+
+@app.command(epilog="Example: headrace transaction describe billing-1")
+def describe(
+    transactional_ids: Annotated[list[str], typer.Argument(metavar="ID…", show_default=False)],
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show the producer, state and open transaction of transactional ids."""
+    target = parse_target(servers, properties)
+    views: list[dict[str, Any]] = []
+    failures: list[Failure] = []
+    now_ms = time.time_ns() // 1_000_000
+    with open_brokers(target) as brokers:
+        for name in dict.fromkeys(transactional_ids):
+            try:
+                views.append(_view(describe_transaction(brokers, name), now_ms))
+            except Failure as failure:
+                failures.append(failure)
+    if views:
+        emit(views, output, lambda: "\n".join(map(_as_text, views)))
+    raise_all(failures)
+
+
+def _view(described: Described, now_ms: int) -> dict[str, Any]:
+    started = described.start_time_ms
+    return {
+        "transactional_id": described.transactional_id,
+        "state": described.state,
+        "producer_id": described.producer_id,
+        "producer_epoch": described.producer_epoch,
+        "coordinator": described.coordinator,
+        "timeout_ms": described.timeout_ms,
+        "started": None if started is None else iso_timestamp(started),
+        "open_for_ms": None if started is None else max(now_ms - started, 0),
+        "partitions": [
+            {"topic": topic, "partition": partition} for topic, partition in described.partitions
+        ],
+    }
+
+
+def _as_text(view: dict[str, Any]) -> str:
+    text = f"{view['transactional_id']}: {view['state']}, producer {view['producer_id']} "
+    text += f"epoch {view['producer_epoch']}, time-out {show_duration(view['timeout_ms'])}, "
+    text += f"coordinator {view['coordinator']}"
+    if view["started"] is not None:
+        text += f", open since {view['started']} ({show_duration(view['open_for_ms'])})"
+    text += "\n"
+    if view["partitions"]:
+        text += table(view["partitions"], ["topic", "partition"])
+    return text
+
+
+@app.command(epilog="Example: headrace transaction producers orders:0")
+def producers(
+    where: Annotated[str, typer.Argument(metavar="TOPIC:PARTITION", show_default=False)],
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show the producers that a partition remembers, and where their open transactions begin."""
+    topic, colon, number = where.rpartition(":")
+    if not colon or not topic or not (number.isdecimal() and len(number) < 10):
+        raise WrongUsage(f'"{where}" is no partition', "write TOPIC:PARTITION, such as orders:0")
+    target = parse_target(servers, properties)
+    with open_brokers(target) as brokers:
+        rows = [_producer(each) for each in describe_producers(brokers, topic, [int(number)])]
+    emit_rows(rows, output, _PRODUCER_COLUMNS)
+
+
+def _producer(producer: ProducerState) -> dict[str, Any]:
+    row = producer._asdict()
+    timestamp_ms = row.pop("last_timestamp_ms")
+    return row | {"last_timestamp": None if timestamp_ms is None else iso_timestamp(timestamp_ms)}
+
+
+@app.command("find-hanging", epilog="Example: headrace transaction find-hanging --topic orders")
+def find_hanging_command(
+    topic: Annotated[
+        list[str],
+        typer.Option(
+            "--topic",
+            "-t",
+            metavar="TOPIC",
+            help="Look here only; may be repeated.",
+            autocompletion=complete_topic,
+            show_default=False,
+        ),
+    ] = NONE_GIVEN,
+    older_than: Annotated[
+        str, typer.Option(metavar="DURATION", help="Leave out what was written to since.")
+    ] = "15m",
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Find transactions that are open in a partition and that no coordinator will end."""
+    older_than_ms = parse_duration_ms(older_than, "--older-than")
+    target = parse_target(servers, properties)
+    now_ms = time.time_ns() // 1_000_000
+    with open_brokers(target) as brokers:
+        found = find_hanging(
+            brokers, topic or brokers.topics(), older_than_ms=older_than_ms, now_ms=now_ms
+        )
+    rows = [
+        _producer(each) | {"age": show_duration(now_ms - (each.last_timestamp_ms or 0))}
+        for each in found
+    ]
+    emit_rows(rows, output, _HANGING_COLUMNS)
+
+
+app.command(
+    epilog="Example: headrace transaction abort --topic orders --partition 0 --start-offset 1200"
+)(ending.abort)
+app.command("force-terminate", epilog="Example: headrace transaction force-terminate billing-1")(
+    ending.force_terminate
+)

@@ -1,0 +1,224 @@
+"""JoinGroup: a member enters the group, or its next generation.
+
+versions   0-9. v1 rebalance timeout · v4 a dynamic member joins with the id that it was given
+           before (KIP-394) · v5 static members (KIP-345) · v9 a static leader that returns to a
+           stable group is told not to assign (KIP-814)
+behaviour  Whoever may join is parked until the generation begins. A follower that joins a stable
+           group with what the group knows already is answered at once; a leader that does so wants
+           a rebalance. A static member without id takes the place of its former self.
+elsewhere  Group ids, authorization, and groups that do not exist.
+"""
+
+from __future__ import annotations
+
+from headrace.coordinator.effects import Caller, Effects, Reply
+from headrace.coordinator.group.classic.answers import UNKNOWN_MEMBER, join_error
+from headrace.coordinator.group.classic.member import ClassicMember
+from headrace.coordinator.group.classic.membership import Membership
+from headrace.coordinator.group.classic.persistence import metadata_record, new_group_record
+from headrace.coordinator.group.classic.rebalance import (
+    complete_join_if_ready,
+    prepare_rebalance,
+    rebalance,
+)
+from headrace.coordinator.group.classic.state import ClassicState
+from headrace.errors import Error
+from headrace.wire.messages.join_group import JoinGroupRequest
+
+MEMBER_ID_REQUIRED_SINCE = 4
+SKIP_ASSIGNMENT_SINCE = 9
+
+
+def handle_join(
+    group: Membership, request: JoinGroupRequest, caller: Caller, now_ms: int
+) -> Effects:
+    """Answer a JoinGroup, or park it until the next generation begins."""
+    effects = Effects()
+    settings = group.settings
+    shortest_ms = settings.group_min_session_timeout_ms
+    if not shortest_ms <= request.session_timeout_ms <= settings.group_max_session_timeout_ms:
+        error = join_error(caller, Error.INVALID_SESSION_TIMEOUT, request.member_id)
+        effects.replies.append(error)
+        return effects
+    if not group.is_recorded:
+        group.state_since_ms = now_ms
+    if not _has_room(group, request.member_id):
+        group.remove(request.member_id, effects)
+        effects.replies.append(join_error(caller, Error.GROUP_MAX_SIZE_REACHED))
+    else:
+        _join(group, request, caller, now_ms, effects)
+    if not group.is_recorded:
+        effects.records.append(new_group_record(group))
+    return effects
+
+
+def _has_room(group: Membership, member_id: str) -> bool:
+    """Whether the group may grow by this member, if it does at all.
+
+    During a rebalance those who have joined count: if the limit was lowered, who comes last is out.
+    """
+    largest = group.settings.group_max_size
+    member = group.members.get(member_id)
+    if group.state is ClassicState.PREPARING_REBALANCE:
+        is_waiting = member is not None and member.parked_join is not None
+        return is_waiting or group.awaiting_join < largest
+    if group.state in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE):
+        return member is not None or len(group.members) < largest
+    return True
+
+
+def _join(
+    group: Membership, request: JoinGroupRequest, caller: Caller, now_ms: int, effects: Effects
+) -> None:
+    member_id, instance_id = request.member_id, request.group_instance_id
+    names = {protocol.name for protocol in request.protocols}
+    if group.state is ClassicState.DEAD:
+        effects.replies.append(join_error(caller, Error.COORDINATOR_NOT_AVAILABLE, member_id))
+    elif not group.supports(request.protocol_type, names):
+        effects.replies.append(join_error(caller, Error.INCONSISTENT_GROUP_PROTOCOL, member_id))
+    elif member_id == UNKNOWN_MEMBER:
+        _join_without_id(group, request, caller, now_ms, effects)
+    elif member_id in group.pending_members and instance_id is None:
+        _add(group, member_id, request, caller, now_ms, effects)
+    else:
+        error = group.check_member(member_id, instance_id)
+        if error is Error.NONE:
+            _rejoin(group, group.members[member_id], request, caller, now_ms, effects)
+        else:
+            effects.replies.append(join_error(caller, error, member_id))
+
+
+def _join_without_id(
+    group: Membership, request: JoinGroupRequest, caller: Caller, now_ms: int, effects: Effects
+) -> None:
+    instance_id = request.group_instance_id
+    new_id = group.new_member_id(caller.client_id, instance_id)
+    if instance_id is not None and instance_id in group.static_members:
+        _return_of_static(group, new_id, request, caller, now_ms, effects)
+    elif instance_id is None and caller.version >= MEMBER_ID_REQUIRED_SINCE:
+        # A client whose connection breaks meanwhile leaves no member behind that nobody knows.
+        group.pending_members.add(new_id)
+        group.timers.set(group.pending_timer(new_id), now_ms + request.session_timeout_ms)
+        effects.replies.append(join_error(caller, Error.MEMBER_ID_REQUIRED, new_id))
+    else:
+        _add(group, new_id, request, caller, now_ms, effects)
+
+
+def _add(
+    group: Membership,
+    member_id: str,
+    request: JoinGroupRequest,
+    caller: Caller,
+    now_ms: int,
+    effects: Effects,
+) -> None:
+    member = ClassicMember(
+        member_id=member_id,
+        group_instance_id=request.group_instance_id,
+        client_id=caller.client_id,
+        client_host=caller.client_host,
+        rebalance_timeout_ms=_rebalance_timeout_ms(request, caller),
+        session_timeout_ms=request.session_timeout_ms,
+        protocol_type=request.protocol_type,
+        protocols=_protocols(request),
+        is_new=True,
+    )
+    if group.initial_delay is not None:
+        group.new_member_added = True
+    group.add(member)
+    group.park_join(member, caller, effects)
+    # It cannot send heartbeats while it waits, and its connection may be long gone: a member that
+    # is still there repeats a request that was refused.
+    deadline_ms = now_ms + group.settings.new_member_join_timeout_ms
+    group.timers.set(group.session_timer(member_id), deadline_ms)
+    rebalance(group, now_ms, effects, f"{member_id} joined; {_reason(request)}")
+
+
+def _rejoin(
+    group: Membership,
+    member: ClassicMember,
+    request: JoinGroupRequest,
+    caller: Caller,
+    now_ms: int,
+    effects: Effects,
+) -> None:
+    is_settled = group.state in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE)
+    wants_rebalance = group.state is ClassicState.STABLE and member.member_id == group.leader_id
+    if is_settled and not wants_rebalance and member.protocols == _protocols(request):
+        # The answer to its first request was lost, or it only wants to sync again.
+        effects.replies.append(group.welcome(member, caller))
+        return
+    _update(group, member, request, caller, effects)
+    rebalance(group, now_ms, effects, f"{member.member_id} joined again; {_reason(request)}")
+
+
+def _return_of_static(
+    group: Membership,
+    new_id: str,
+    request: JoinGroupRequest,
+    caller: Caller,
+    now_ms: int,
+    effects: Effects,
+) -> None:
+    """A static member restarted. Its place in a stable group, and its work, wait for it."""
+    assert request.group_instance_id is not None, "static members have an instance id"
+    former_leader = group.leader_id
+    old_id = group.static_members[request.group_instance_id]
+    member = group.replace_static(old_id, new_id, effects)
+    group.touch(member, now_ms)
+    _update(group, member, request, caller, effects)
+    reason = f"static member {new_id} returned; {_reason(request)}"
+    if group.state is ClassicState.STABLE:
+        if group.select_protocol() == group.protocol_name:
+            group.take_join(member)
+            effects.records.append(metadata_record(group))
+            effects.replies.append(_welcome_back(group, member, caller, former_leader))
+        else:
+            prepare_rebalance(group, now_ms, effects, reason)
+    elif group.state is ClassicState.COMPLETING_REBALANCE:
+        # The leader may be assigning work to the former id right now.
+        prepare_rebalance(group, now_ms, effects, reason)
+    else:
+        complete_join_if_ready(group, now_ms, effects)
+
+
+def _welcome_back(
+    group: Membership, member: ClassicMember, caller: Caller, former_leader: str | None
+) -> Reply:
+    """The current generation for a static member that keeps its assignment.
+
+    A leader must not assign again. Before it could be told so (KIP-814), the former id was named
+    as the leader's, so that the member took itself for a follower.
+    """
+    reply = group.welcome(member, caller)
+    if caller.version >= SKIP_ASSIGNMENT_SINCE:
+        reply.response.skip_assignment = member.member_id == group.leader_id
+    else:
+        reply.response.leader = former_leader or ""
+        reply.response.members = []
+    return reply
+
+
+def _update(
+    group: Membership,
+    member: ClassicMember,
+    request: JoinGroupRequest,
+    caller: Caller,
+    effects: Effects,
+) -> None:
+    group.set_protocols(member, _protocols(request))
+    member.rebalance_timeout_ms = _rebalance_timeout_ms(request, caller)
+    member.session_timeout_ms = request.session_timeout_ms
+    group.park_join(member, caller, effects)
+
+
+def _protocols(request: JoinGroupRequest) -> list[tuple[str, bytes]]:
+    return [(protocol.name, bytes(protocol.metadata)) for protocol in request.protocols]
+
+
+def _rebalance_timeout_ms(request: JoinGroupRequest, caller: Caller) -> int:
+    return request.rebalance_timeout_ms if caller.version >= 1 else request.session_timeout_ms
+
+
+def _reason(request: JoinGroupRequest) -> str:
+    return f"client reason: {request.reason!r}" if request.reason else "the client gave no reason"

@@ -1,0 +1,127 @@
+"""What a classic group leaves in the log, and how it comes back from there.
+
+Only a generation that has its assignment is written, and that a group is empty; a rebalance under
+way is not, because clients repeat it. A group that wrote a record itself is already past it:
+replaying it must not disturb the members that wait there.
+"""
+
+from __future__ import annotations
+
+from headrace.coordinator.effects import Effects, StateRecord
+from headrace.coordinator.group.classic.member import ClassicMember
+from headrace.coordinator.group.classic.membership import Membership
+from headrace.coordinator.group.classic.state import ClassicState
+from headrace.coordinator.group.records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    MemberMetadata,
+)
+from headrace.errors import CorruptData
+
+
+def metadata_record(group: Membership) -> StateRecord:
+    """The group as it is now, with all members and their assignments."""
+    members = []
+    for member in group.members.values():
+        assert group.protocol_name is not None, "members have agreed on a protocol"
+        members.append(
+            MemberMetadata(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                rebalance_timeout=member.rebalance_timeout_ms,
+                session_timeout=member.session_timeout_ms,
+                subscription=member.metadata(group.protocol_name),
+                assignment=member.assignment,
+            )
+        )
+    value = GroupMetadataValue(
+        protocol_type=group.protocol_type or "",
+        generation=group.generation_id,
+        protocol=group.protocol_name,
+        leader=group.leader_id,
+        current_state_timestamp=group.state_since_ms,
+        members=members,
+    )
+    return _record(group, value)
+
+
+def new_group_record(group: Membership) -> StateRecord:
+    """That there is such a group, before it has had a generation."""
+    value = GroupMetadataValue(
+        protocol_type="",
+        generation=0,
+        protocol=None,
+        leader=None,
+        current_state_timestamp=group.state_since_ms,
+        members=[],
+    )
+    return _record(group, value)
+
+
+def _record(group: Membership, value: GroupMetadataValue) -> StateRecord:
+    group.is_recorded = group.writes_records = True
+    return StateRecord(GroupMetadataKey(group=group.group_id), value)
+
+
+def load_generation(group: Membership, value: GroupMetadataValue) -> None:
+    """Become what a record says; what an earlier record said is gone."""
+    if value.members and value.protocol is None:
+        raise CorruptData(f"group {group.group_id}: its record has members but no protocol")
+    group.is_recorded = True
+    restore(
+        group,
+        [_member_from(loaded, value) for loaded in value.members],
+        generation_id=value.generation,
+        protocol_type=value.protocol_type or None,
+        protocol_name=value.protocol,
+        leader_id=value.leader,
+        state_since_ms=value.current_state_timestamp,
+    )
+
+
+def restore(
+    group: Membership,
+    members: list[ClassicMember],
+    *,
+    generation_id: int,
+    protocol_type: str | None,
+    protocol_name: str | None,
+    leader_id: str | None,
+    state_since_ms: int,
+) -> None:
+    """Put a group, in which nobody waits, into a generation that began elsewhere."""
+    nobody = Effects()
+    for member_id in list(group.members):
+        group.remove(member_id, nobody)
+    assert not nobody.replies, "nobody waits in a group that is being loaded"
+    group.generation_id = generation_id
+    group.protocol_type = protocol_type
+    group.protocol_name = protocol_name
+    group.state = ClassicState.STABLE if members else ClassicState.EMPTY
+    group.state_since_ms = state_since_ms
+    for member in members:
+        if member.member_id in group.members or member.group_instance_id in group.static_members:
+            raise CorruptData(f"group {group.group_id} has {member.member_id} among them twice")
+        group.add(member)
+    if leader_id in group.members:
+        group.leader_id = leader_id
+
+
+def _member_from(loaded: MemberMetadata, value: GroupMetadataValue) -> ClassicMember:
+    assert value.protocol is not None, "checked before"
+    rebalance_timeout_ms = loaded.rebalance_timeout
+    if rebalance_timeout_ms == -1:  # written before there was one (KIP-62)
+        rebalance_timeout_ms = loaded.session_timeout
+    return ClassicMember(
+        member_id=loaded.member_id,
+        group_instance_id=loaded.group_instance_id,
+        client_id=loaded.client_id,
+        client_host=loaded.client_host,
+        rebalance_timeout_ms=rebalance_timeout_ms,
+        session_timeout_ms=loaded.session_timeout,
+        protocol_type=value.protocol_type,
+        protocols=[(value.protocol, loaded.subscription)],
+        assignment=loaded.assignment,
+    )

@@ -1,0 +1,218 @@
+"""A consumer group: the requests, timers and events that concern it (KIP-848).
+
+All of them read the group and return what must happen; `replay` alone changes it. A request that
+is refused is answered with its error and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+from uuid import UUID
+
+from headrace.coordinator.effects import Caller, Effects, Reply, StateRecord
+from headrace.coordinator.group.consumer import classic_members, describe, heartbeat, offsets
+from headrace.coordinator.group.consumer.fencing import remove_members
+from headrace.coordinator.group.consumer.migration import (
+    ClassicGroupView,
+    build_group_tombstones,
+    build_upgrade_records,
+    check_upgrade,
+)
+from headrace.coordinator.group.consumer.regex import resolve_regexes
+from headrace.coordinator.group.consumer.roster import Roster
+from headrace.coordinator.group.consumer.state import MemberState
+from headrace.coordinator.group.consumer.timers import (
+    JOIN,
+    REBALANCE,
+    REGEX,
+    SESSION,
+    SYNC,
+    cancel,
+    cancel_all,
+    set_for_assignment,
+    set_session,
+)
+from headrace.coordinator.group.settings import GroupSettings
+from headrace.coordinator.timers import Timers
+from headrace.coordinator.topics import Topics
+from headrace.errors import ClientFault, Error
+from headrace.wire.messages.consumer_group_describe import DescribedGroup
+from headrace.wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from headrace.wire.messages.join_group import JoinGroupRequest
+from headrace.wire.messages.leave_group import LeaveGroupRequest
+from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+
+class ConvertibleGroup(ClassicGroupView, Protocol):
+    """A classic group that may be ended to be a consumer group from then on."""
+
+    def abandon(self, error: Error) -> list[Reply]:
+        """Answer all who wait, and expect nothing of the members any more."""
+
+
+class ConsumerGroup(Roster):
+    """One consumer group."""
+
+    __slots__ = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.members
+
+    def handle_heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
+    ) -> Effects:
+        """ConsumerGroupHeartbeat."""
+        try:
+            return heartbeat.handle_heartbeat(self, request, caller, now_ms)
+        except ClientFault as fault:
+            return Effects(replies=[Reply(caller.ticket, heartbeat_error(fault))])
+
+    def handle_join(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Effects:
+        """JoinGroup of a member of the classic protocol."""
+        try:
+            return classic_members.handle_join(self, request, caller, now_ms)
+        except ClientFault as fault:
+            response = classic_members.join_error(fault.error, request.member_id)
+            return Effects(replies=[Reply(caller.ticket, response)])
+
+    def handle_sync(self, request: SyncGroupRequest, caller: Caller, now_ms: int) -> Effects:
+        """SyncGroup of a member of the classic protocol."""
+        try:
+            return classic_members.handle_sync(self, request, caller, now_ms)
+        except ClientFault as fault:
+            response = SyncGroupResponse(error_code=fault.error, assignment=b"")
+            return Effects(replies=[Reply(caller.ticket, response)])
+
+    def handle_classic_heartbeat(
+        self, request: HeartbeatRequest, caller: Caller, now_ms: int
+    ) -> Effects:
+        """Heartbeat of a member of the classic protocol."""
+        try:
+            return classic_members.handle_heartbeat(self, request, caller, now_ms)
+        except ClientFault as fault:
+            response = HeartbeatResponse(error_code=fault.error)
+            return Effects(replies=[Reply(caller.ticket, response)])
+
+    def handle_leave(self, request: LeaveGroupRequest, caller: Caller, now_ms: int) -> Effects:
+        """LeaveGroup, of members of either protocol."""
+        return classic_members.handle_leave(self, request, caller, now_ms)
+
+    def on_timer(self, key: tuple[str, str, str], now_ms: int) -> Effects:
+        """Give up a member that let a deadline pass; or do what was put off."""
+        kind, _, member_id = key
+        if kind == REGEX:
+            return Effects(records=resolve_regexes(self, now_ms))
+        assert kind in (SESSION, REBALANCE, JOIN, SYNC), key
+        member = self.members.get(member_id)
+        if member is None:
+            return Effects()
+        if kind == REBALANCE and member.state is not MemberState.UNREVOKED_PARTITIONS:
+            return Effects()
+        return Effects(records=remove_members(self, {member_id}, now_ms))
+
+    def on_loaded(self, now_ms: int) -> None:
+        """The log has been replayed: members have a session timeout to find their coordinator."""
+        for member in self.members.values():
+            set_session(self, member, now_ms)
+            set_for_assignment(self, member, now_ms)
+
+    def on_topics_changed(self, now_ms: int) -> Effects:
+        """Let the next heartbeat look whether the topics of the group are still the same."""
+        self.topics_were_seen = False
+        return Effects()
+
+    def check_offset_commit(
+        self,
+        member_id: str,
+        group_instance_id: str | None,
+        member_epoch: int,
+        *,
+        is_transactional: bool,
+        version: int,
+        now_ms: int,
+    ) -> offsets.PartitionCheck | None:
+        """See `offsets.check_offset_commit`; a commit is no sign of life."""
+        return offsets.check_offset_commit(
+            self,
+            member_id,
+            group_instance_id,
+            member_epoch,
+            is_transactional=is_transactional,
+            version=version,
+        )
+
+    def check_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
+        """See `offsets.check_offset_fetch`."""
+        offsets.check_offset_fetch(self, member_id, member_epoch)
+
+    def describe(self) -> DescribedGroup:
+        """See `describe.describe`."""
+        return describe.describe(self)
+
+    def subscribed_topics(self) -> set[str]:
+        """The topics whose offsets are in use."""
+        return self.topics_wanted_by(self.members.values())
+
+    def build_tombstones(self) -> list[StateRecord]:
+        """What deletes this group."""
+        return build_group_tombstones(self, self.members.keys())
+
+    def abandon(self, error: Error) -> list[Reply]:
+        """Expect nothing of the members any more; nobody waits here for an answer."""
+        for member_id in self.members:
+            cancel_all(self, member_id)
+        cancel(self, REGEX)
+        return []
+
+
+def heartbeat_error(fault: ClientFault) -> ConsumerGroupHeartbeatResponse:
+    """The answer to a heartbeat that is refused."""
+    return ConsumerGroupHeartbeatResponse(
+        error_code=fault.error,
+        error_message=fault.message or None,
+        member_epoch=0,
+        heartbeat_interval_ms=0,
+    )
+
+
+def upgrade(
+    classic: ConvertibleGroup,
+    request: ConsumerGroupHeartbeatRequest,
+    caller: Caller,
+    now_ms: int,
+    *,
+    settings: GroupSettings,
+    timers: Timers,
+    topics: Topics,
+    new_uuid: Callable[[], UUID],
+) -> tuple[ConsumerGroup | None, Effects]:
+    """Let the first member of the consumer protocol join a classic group, empty or not.
+
+    If it gets in, the group that it is in from then on is returned, still to be given the records;
+    all who wait in the classic group are told to join again. If not, that one goes on as it is.
+    """
+    try:
+        if classic.members:
+            check_upgrade(classic, settings)
+        records = build_upgrade_records(classic, topics)
+    except ClientFault as fault:
+        return None, Effects(replies=[Reply(caller.ticket, heartbeat_error(fault))])
+    # The handler must see the group that these records make; they are replayed again with its own.
+    group = ConsumerGroup(classic.group_id, settings, timers, topics, new_uuid)
+    for record in records[1:]:
+        group.replay(record)
+    for member in group.members.values():
+        set_session(group, member, now_ms)
+    effects = group.handle_heartbeat(request, caller, now_ms)
+    if not effects.records:
+        group.abandon(Error.NONE)
+        return None, effects
+    effects.records[:0] = records
+    effects.replies[:0] = classic.abandon(Error.REBALANCE_IN_PROGRESS)
+    return group, effects

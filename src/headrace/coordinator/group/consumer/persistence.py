@@ -1,0 +1,191 @@
+"""The records of a consumer group, made from values and read back into them.
+
+Whatever has no order is written sorted: equal states are equal bytes on every broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from headrace.coordinator.effects import StateRecord
+from headrace.coordinator.group.consumer.member import Member, Owned, Target
+from headrace.coordinator.group.consumer.state import MemberState
+from headrace.coordinator.group.records import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+    OwnedPartitions,
+    TargetPartitions,
+)
+
+
+class ResolvedRegex(NamedTuple):
+    """The topics that a regular expression stood for, in which epoch of the topics, found when."""
+
+    topics: frozenset[str]
+    version: int
+    timestamp_ms: int
+
+
+def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> StateRecord:
+    """The epoch of the group, and what it knew of its topics then."""
+    value = ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
+    return StateRecord(ConsumerGroupMetadataKey(group_id=group_id), value)
+
+
+def epoch_tombstone(group_id: str) -> StateRecord:
+    return StateRecord(ConsumerGroupMetadataKey(group_id=group_id), None)
+
+
+def partition_metadata_tombstone(group_id: str) -> StateRecord:
+    """Ends what brokers before 4.1 wrote about the topics of the group."""
+    return StateRecord(ConsumerGroupPartitionMetadataKey(group_id=group_id), None)
+
+
+def member_record(group_id: str, member: Member) -> StateRecord:
+    """What a member told about itself."""
+    value = ConsumerGroupMemberMetadataValue(
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=sorted(member.subscribed_topic_names),
+        subscribed_topic_regex=member.subscribed_topic_regex,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        server_assignor=member.server_assignor,
+        classic_member_metadata=member.classic,
+    )
+    key = ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member.member_id)
+    return StateRecord(key, value)
+
+
+def target_epoch_record(group_id: str, epoch: int, timestamp_ms: int) -> StateRecord:
+    """That the target assignment of this epoch is complete."""
+    value = ConsumerGroupTargetAssignmentMetadataValue(
+        assignment_epoch=epoch, assignment_timestamp=timestamp_ms
+    )
+    return StateRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), value)
+
+
+def target_epoch_tombstone(group_id: str) -> StateRecord:
+    return StateRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), None)
+
+
+def target_record(group_id: str, member_id: str, target: Target) -> StateRecord:
+    """What one member shall have."""
+    value = ConsumerGroupTargetAssignmentMemberValue(
+        topic_partitions=[
+            TargetPartitions(topic_id=topic_id, partitions=sorted(target[topic_id]))
+            for topic_id in sorted(target)
+        ]
+    )
+    key = ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
+    return StateRecord(key, value)
+
+
+def current_record(group_id: str, member: Member) -> StateRecord:
+    """What one member has."""
+    value = ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=member.member_epoch,
+        previous_member_epoch=member.previous_member_epoch,
+        state=member.state,
+        assigned_partitions=_owned_to(member.assigned),
+        partitions_pending_revocation=_owned_to(member.revoking),
+    )
+    key = ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member.member_id)
+    return StateRecord(key, value)
+
+
+def member_tombstones(group_id: str, member_id: str) -> list[StateRecord]:
+    """What ends a member, in the order in which it must be undone."""
+    return [
+        StateRecord(
+            ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id), None
+        ),
+        StateRecord(
+            ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id), None
+        ),
+        StateRecord(ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member_id), None),
+    ]
+
+
+def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> StateRecord:
+    """The topics that a regular expression stands for."""
+    value = ConsumerGroupRegularExpressionValue(
+        topics=sorted(resolved.topics), version=resolved.version, timestamp=resolved.timestamp_ms
+    )
+    key = ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex)
+    return StateRecord(key, value)
+
+
+def regex_tombstone(group_id: str, regex: str) -> StateRecord:
+    key = ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex)
+    return StateRecord(key, None)
+
+
+def with_metadata(member: Member, value: ConsumerGroupMemberMetadataValue) -> Member:
+    """The member after a record about itself."""
+    return replace(
+        member,
+        instance_id=value.instance_id,
+        rack_id=value.rack_id,
+        client_id=value.client_id,
+        client_host=value.client_host,
+        subscribed_topic_names=frozenset(value.subscribed_topic_names),
+        subscribed_topic_regex=value.subscribed_topic_regex or "",
+        rebalance_timeout_ms=value.rebalance_timeout_ms,
+        server_assignor=value.server_assignor,
+        classic=value.classic_member_metadata,
+    )
+
+
+def with_assignment(member: Member, value: ConsumerGroupCurrentMemberAssignmentValue) -> Member:
+    """The member after a record about what it has."""
+    known = any(value.state == state for state in MemberState)
+    return replace(
+        member,
+        member_epoch=value.member_epoch,
+        previous_member_epoch=value.previous_member_epoch,
+        state=MemberState(value.state) if known else MemberState.UNKNOWN,
+        assigned=_owned_from(value.assigned_partitions, value.member_epoch),
+        revoking=_owned_from(value.partitions_pending_revocation, value.member_epoch),
+    )
+
+
+def target_from(value: ConsumerGroupTargetAssignmentMemberValue) -> Target:
+    """What a member shall have, after a record about it."""
+    return {each.topic_id: frozenset(each.partitions) for each in value.topic_partitions}
+
+
+def _owned_to(owned: Owned) -> list[OwnedPartitions]:
+    topics = []
+    for topic_id in sorted(owned):
+        partitions = sorted(owned[topic_id])
+        epochs = [owned[topic_id][each] for each in partitions]
+        topics.append(
+            OwnedPartitions(topic_id=topic_id, partitions=partitions, assignment_epochs=epochs)
+        )
+    return topics
+
+
+def _owned_from(topics: Iterable[OwnedPartitions], member_epoch: int) -> Owned:
+    """Brokers before 4.3 wrote no epochs: then only the member's own epoch may commit."""
+    owned = {}
+    for topic in topics:
+        epochs = topic.assignment_epochs
+        if epochs is None or len(epochs) != len(topic.partitions):
+            epochs = [max(member_epoch, 0)] * len(topic.partitions)
+        owned[topic.topic_id] = dict(zip(topic.partitions, epochs, strict=True))
+    return owned

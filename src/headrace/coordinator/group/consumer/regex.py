@@ -1,0 +1,118 @@
+"""Subscriptions by regular expression: when they are resolved, and to which topics (KIP-848).
+
+All topics are looked at once for all expressions of a group, not for each member that joins: after
+a heartbeat, in a step of its own, and at most every ten seconds. A member whose expression was not
+resolved yet gets nothing for it until then.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from functools import lru_cache
+from typing import Final
+
+from headrace.coordinator.effects import StateRecord
+from headrace.coordinator.group.consumer.member import Member
+from headrace.coordinator.group.consumer.persistence import (
+    ResolvedRegex,
+    epoch_record,
+    regex_record,
+    regex_tombstone,
+)
+from headrace.coordinator.group.consumer.re2 import InvalidRegex, Pattern, compile_regex
+from headrace.coordinator.group.consumer.roster import Roster
+from headrace.coordinator.group.consumer.subscriptions import metadata_hash
+from headrace.coordinator.group.consumer.timers import REGEX, TimerKey
+from headrace.errors import ClientFault, Error
+
+MIN_REFRESH_INTERVAL_MS: Final = 10_000
+
+_compiled = lru_cache(maxsize=1_000)(compile_regex)
+
+
+class RegexChange(Enum):
+    """What a request did to the member's regular expression."""
+
+    NONE = auto()
+    UNRESOLVED = auto()  # it is another one, whose topics are not known yet
+    RESOLVED = auto()  # it is another one, or there is none any more, and the topics are known
+
+
+def check_regex(text: str) -> None:
+    """Refuse what is no regular expression."""
+    try:
+        _compiled(text)
+    except InvalidRegex as reason:
+        raise ClientFault(
+            Error.INVALID_REGULAR_EXPRESSION,
+            f"SubscribedTopicRegex `{text}` is not a regular expression of RE2: {reason}",
+        ) from None
+
+
+def change_regex(
+    group: Roster, before: Member, after: Member, now_ms: int, records: list[StateRecord]
+) -> RegexChange:
+    """Note what became of a member's expression, and see to it that all are resolved."""
+    old, new = before.subscribed_topic_regex, after.subscribed_topic_regex
+    subscribers = dict(group.regex_subscribers)
+    change = RegexChange.NONE
+    is_new = False
+    if old != new:
+        change = RegexChange.UNRESOLVED
+        if old and subscribers.get(old) == 1:
+            records.append(regex_tombstone(group.group_id, old))
+            del subscribers[old]
+        if new:
+            is_new = new not in subscribers
+            if is_new:
+                check_regex(new)
+            elif new in group.regexes:
+                change = RegexChange.RESOLVED
+            subscribers[new] = subscribers.get(new, 0) + 1
+        else:
+            change = RegexChange.RESOLVED
+    if subscribers and _must_refresh(group, len(subscribers), now_ms, is_new=is_new):
+        group.timers.set(TimerKey(REGEX, group.group_id), now_ms)
+    return change
+
+
+def _must_refresh(group: Roster, count: int, now_ms: int, *, is_new: bool) -> bool:
+    last = next(iter(group.regexes.values()), None)
+    if last is None:
+        return True
+    age_ms = now_ms - last.timestamp_ms
+    if age_ms <= MIN_REFRESH_INTERVAL_MS:
+        return False
+    return (
+        is_new
+        or count != len(group.regexes)
+        or last.version != group.topics.epoch
+        or age_ms > group.settings.group_consumer_regex_refresh_interval_ms
+    )
+
+
+def resolve_regexes(group: Roster, now_ms: int) -> list[StateRecord]:
+    """Find the topics of all expressions; a new epoch if the group's topics are others now."""
+    records: list[StateRecord] = []
+    names = list(group.topics.names())
+    wanted: set[str] = set()
+    for member in group.members.values():
+        wanted |= member.subscribed_topic_names
+    for regex in sorted(group.regex_subscribers):
+        topics = frozenset(_matching(regex, names))
+        wanted |= topics
+        resolved = ResolvedRegex(topics, group.topics.epoch, now_ms)
+        records.append(regex_record(group.group_id, regex, resolved))
+    hashed = metadata_hash(wanted, group.topics)
+    if hashed != group.metadata_hash:
+        records.append(epoch_record(group.group_id, group.group_epoch + 1, hashed))
+        group.topics_were_seen = True
+    return records
+
+
+def _matching(regex: str, names: list[str]) -> list[str]:
+    try:
+        pattern: Pattern = _compiled(regex)
+    except InvalidRegex:
+        return []  # from the log of a broker that took it
+    return [name for name in names if pattern.matches(name)]

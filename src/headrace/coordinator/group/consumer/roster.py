@@ -1,0 +1,272 @@
+"""What a consumer group is: its members, its epochs, its assignments; and how records change it.
+
+`replay` is the only thing that changes any of it, live and at load. Everything else here answers
+questions, some from tallies that are kept up to date because every heartbeat asks them. What the
+group wants to happen next is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from headrace.coordinator.effects import StateRecord
+from headrace.coordinator.group.consumer.member import NOTHING, Member, Target
+from headrace.coordinator.group.consumer.persistence import (
+    ResolvedRegex,
+    target_from,
+    with_assignment,
+    with_metadata,
+)
+from headrace.coordinator.group.consumer.state import GROUP_TRANSITIONS, GroupState
+from headrace.coordinator.group.records import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMetadataKey,
+)
+from headrace.coordinator.group.settings import GroupSettings
+from headrace.coordinator.timers import Timers
+from headrace.coordinator.topics import Topics
+from headrace.errors import ClientFault, CorruptData, Error
+
+NO_ASSIGNMENT_EPOCH = -1
+
+
+class Downgrade(NamedTuple):
+    """What a consumer group leaves to the classic group that its last records make of it.
+
+    The records are those of a stable generation. It must be followed by a rebalance if a reason is
+    given, and the log has only the chosen one of the protocols that each member supports.
+    """
+
+    rebalance_reason: str | None
+    protocols: Mapping[str, list[tuple[str, bytes]]]
+
+
+class Roster:
+    """The state of one consumer group, and the outside world as its handlers need it."""
+
+    __slots__ = (
+        "_lagging",
+        "_owners",
+        "assignment_epoch",
+        "assignment_timestamp_ms",
+        "classic_member_count",
+        "downgrade",
+        "group_epoch",
+        "group_id",
+        "has_partition_metadata",
+        "members",
+        "metadata_hash",
+        "new_uuid",
+        "regex_subscribers",
+        "regexes",
+        "settings",
+        "state",
+        "static_members",
+        "targets",
+        "timers",
+        "topics",
+        "topics_were_seen",
+    )
+
+    def __init__(
+        self,
+        group_id: str,
+        settings: GroupSettings,
+        timers: Timers,
+        topics: Topics,
+        new_uuid: Callable[[], UUID],
+    ) -> None:
+        self.group_id = group_id
+        self.settings = settings
+        self.timers = timers
+        self.topics = topics
+        self.new_uuid = new_uuid
+        self.state = GroupState.EMPTY
+        self.group_epoch = 0
+        self.metadata_hash = 0
+        self.assignment_epoch = 0
+        self.assignment_timestamp_ms = 0
+        self.members: dict[str, Member] = {}
+        self.targets: dict[str, Target] = {}
+        self.static_members: dict[str, str] = {}  # member ids by instance id
+        self.regexes: dict[str, ResolvedRegex] = {}
+        self.regex_subscribers: dict[str, int] = {}
+        self.classic_member_count = 0
+        self.has_partition_metadata = False
+        # Whether the topics were compared with `metadata_hash` since they last changed.
+        self.topics_were_seen = False
+        # Set by the handler whose records end this group and begin a classic one.
+        self.downgrade: Downgrade | None = None
+        self._owners: dict[tuple[UUID, int], str] = {}
+        self._lagging: set[str] = set()  # members without their target assignment
+
+    def replay(self, record: StateRecord) -> None:
+        """Apply one record of this group."""
+        key = record.key
+        value: Any = record.value
+        match key:
+            case ConsumerGroupMemberMetadataKey():
+                self._replay_member(key.member_id, value)
+            case ConsumerGroupCurrentMemberAssignmentKey():
+                self._replay_assignment(key.member_id, value)
+            case ConsumerGroupTargetAssignmentMemberKey() if value is None:
+                self.targets.pop(key.member_id, None)
+            case ConsumerGroupTargetAssignmentMemberKey():
+                self.targets[key.member_id] = target_from(value)
+            case ConsumerGroupTargetAssignmentMetadataKey():
+                self.assignment_epoch = value.assignment_epoch if value else NO_ASSIGNMENT_EPOCH
+                self.assignment_timestamp_ms = value.assignment_timestamp if value else 0
+                self._tally_lagging()
+            case ConsumerGroupMetadataKey() if value is None:
+                self._replay_end()
+                return
+            case ConsumerGroupMetadataKey():
+                self.group_epoch = value.epoch
+                self.metadata_hash = value.metadata_hash
+            case ConsumerGroupRegularExpressionKey() if value is None:
+                self.regexes.pop(key.regular_expression, None)
+            case ConsumerGroupRegularExpressionKey():
+                self.regexes[key.regular_expression] = ResolvedRegex(
+                    frozenset(value.topics), value.version, value.timestamp
+                )
+            case ConsumerGroupPartitionMetadataKey():
+                self.has_partition_metadata = value is not None
+            case _:
+                raise CorruptData(f"{type(key).__name__} is no record of a consumer group")
+        self._become(self._current_state())
+
+    def member(self, member_id: str) -> Member:
+        """The member of this id; a ClientFault if there is none."""
+        member = self.members.get(member_id)
+        if member is None:
+            raise ClientFault(
+                Error.UNKNOWN_MEMBER_ID, f"{member_id} is no member of group {self.group_id}"
+            )
+        return member
+
+    def static_member(self, instance_id: str | None) -> Member | None:
+        """The member that this instance is now, if it is one."""
+        if instance_id is None:
+            return None
+        member_id = self.static_members.get(instance_id)
+        return None if member_id is None else self.members[member_id]
+
+    def target_of(self, member: Member) -> Target:
+        """What a member shall have; an instance that returns shall have what it had."""
+        known = self.static_member(member.instance_id) or member
+        return self.targets.get(known.member_id, NOTHING)
+
+    def is_owned(self, topic_id: UUID, partition: int) -> bool:
+        """Whether some member owns a partition or has not confirmed yet that it gave it up."""
+        return (topic_id, partition) in self._owners
+
+    def topics_of(self, member: Member) -> frozenset[str]:
+        """The topics that a member wants, those of its regular expression as last resolved."""
+        resolved = self.regexes.get(member.subscribed_topic_regex)
+        if resolved is None:
+            return member.subscribed_topic_names
+        return member.subscribed_topic_names | resolved.topics
+
+    def topic_ids_of(self, member: Member) -> frozenset[UUID]:
+        """The ids of the topics that a member wants and that exist."""
+        found = (self.topics.topic_id(name) for name in self.topics_of(member))
+        return frozenset(topic_id for topic_id in found if topic_id is not None)
+
+    def topics_wanted_by(self, members: Iterable[Member]) -> set[str]:
+        """All topics that any of these members want."""
+        wanted: set[str] = set()
+        return wanted.union(*(self.topics_of(member) for member in members))
+
+    def _replay_member(
+        self, member_id: str, value: ConsumerGroupMemberMetadataValue | None
+    ) -> None:
+        if value is None:
+            self._put(member_id, None)
+            return
+        member = self.members.get(member_id) or Member(member_id=member_id)
+        self._put(member_id, with_metadata(member, value))
+
+    def _replay_assignment(
+        self, member_id: str, value: ConsumerGroupCurrentMemberAssignmentValue | None
+    ) -> None:
+        member = self.members.get(member_id)
+        if value is None:
+            if member is not None:
+                gone = replace(
+                    member, member_epoch=-1, previous_member_epoch=-1, assigned={}, revoking={}
+                )
+                self._put(member_id, gone)
+            return
+        member = member or Member(member_id=member_id)
+        self._put(member_id, with_assignment(member, value))
+
+    def _replay_end(self) -> None:
+        if self.members:
+            raise CorruptData(f"group {self.group_id} ends while it has members")
+        self._become(GroupState.DEAD)
+
+    def _put(self, member_id: str, member: Member | None) -> None:
+        """Let a member be what it is now, or be gone, in all that is derived from members."""
+        before = self.members.pop(member_id, None)
+        self._lagging.discard(member_id)
+        if before is not None:
+            self._forget(before)
+        if member is None:
+            return
+        self.members[member_id] = member
+        for owned in (member.assigned, member.revoking):
+            for topic_id, partitions in owned.items():
+                for partition in partitions:
+                    self._owners[topic_id, partition] = member_id
+        if member.instance_id is not None:
+            self.static_members[member.instance_id] = member_id
+        if member.subscribed_topic_regex:
+            count = self.regex_subscribers.get(member.subscribed_topic_regex, 0)
+            self.regex_subscribers[member.subscribed_topic_regex] = count + 1
+        self.classic_member_count += member.uses_classic_protocol
+        if not member.is_reconciled_to(self.assignment_epoch):
+            self._lagging.add(member_id)
+
+    def _forget(self, member: Member) -> None:
+        for owned in (member.assigned, member.revoking):
+            for topic_id, partitions in owned.items():
+                for partition in partitions:
+                    # A log that was compacted may show the next owner before the last one's end.
+                    if self._owners.get((topic_id, partition)) == member.member_id:
+                        del self._owners[topic_id, partition]
+        instance_id = member.instance_id
+        if instance_id is not None and self.static_members.get(instance_id) == member.member_id:
+            del self.static_members[instance_id]
+        regex = member.subscribed_topic_regex
+        if regex:
+            self.regex_subscribers[regex] -= 1
+            if not self.regex_subscribers[regex]:
+                del self.regex_subscribers[regex]
+        self.classic_member_count -= member.uses_classic_protocol
+
+    def _tally_lagging(self) -> None:
+        epoch = self.assignment_epoch
+        self._lagging = {
+            each.member_id for each in self.members.values() if not each.is_reconciled_to(epoch)
+        }
+
+    def _current_state(self) -> GroupState:
+        if not self.members:
+            return GroupState.EMPTY
+        if self.group_epoch > self.assignment_epoch:
+            return GroupState.ASSIGNING
+        return GroupState.RECONCILING if self._lagging else GroupState.STABLE
+
+    def _become(self, state: GroupState) -> None:
+        assert state in GROUP_TRANSITIONS[self.state], f"{self.state.name} -> {state.name}"
+        self.state = state

@@ -1,0 +1,97 @@
+"""How groups look from outside: ListGroups, and the two requests that describe them.
+
+Each kind of group is described by a request of its own; the other one does not find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+from headrace.coordinator.group.classic import ClassicGroup, ClassicState
+from headrace.coordinator.group.consumer import ConsumerGroup
+from headrace.coordinator.group.protocol import PROTOCOL_TYPE
+from headrace.errors import Error
+from headrace.wire.messages import consumer_group_describe, describe_groups
+from headrace.wire.messages.list_groups import ListedGroup
+
+Group: TypeAlias = ClassicGroup | ConsumerGroup
+
+NOT_FOUND_SINCE: Final = 6
+DEAD: Final = ClassicState.DEAD.value
+
+
+def listed_groups(
+    groups: Iterable[Group], states_filter: list[str], types_filter: list[str]
+) -> list[ListedGroup]:
+    """The groups in any of these states and of any of these types; no filter keeps all."""
+    states = {state.strip().lower() for state in states_filter}
+    types = {type_.lower() for type_ in types_filter}
+    everything = (_listed(group) for group in groups)
+    return [
+        group
+        for group in everything
+        if (not states or group.group_state.lower() in states)
+        and (not types or group.group_type.lower() in types)
+    ]
+
+
+def _listed(group: Group) -> ListedGroup:
+    protocol_type, group_type = PROTOCOL_TYPE, "Consumer"
+    if isinstance(group, ClassicGroup):
+        protocol_type, group_type = group.protocol_type or "", "Classic"
+    return ListedGroup(
+        group_id=group.group_id,
+        protocol_type=protocol_type,
+        group_state=group.state.value,
+        group_type=group_type,
+    )
+
+
+def described_classic(
+    group_id: str, group: Group | None, version: int
+) -> describe_groups.DescribedGroup:
+    """A group as DescribeGroups shows it; one that is none is dead, and from v6 on an error."""
+    if isinstance(group, ClassicGroup):
+        return group.describe()
+    answer = describe_groups.DescribedGroup(
+        error_code=Error.NONE,
+        group_id=group_id,
+        group_state=DEAD,
+        protocol_type="",
+        protocol_data="",
+        members=[],
+    )
+    if version >= NOT_FOUND_SINCE:
+        answer.error_code = Error.GROUP_ID_NOT_FOUND
+        answer.error_message = why_not_found(group_id, group, "classic")
+    return answer
+
+
+def described_consumer(
+    group_id: str, group: Group | None
+) -> consumer_group_describe.DescribedGroup:
+    """A group as ConsumerGroupDescribe shows it."""
+    if isinstance(group, ConsumerGroup):
+        return group.describe()
+    error, message = Error.INVALID_GROUP_ID, None
+    if group_id:
+        error = Error.GROUP_ID_NOT_FOUND
+        message = why_not_found(group_id, group, "consumer")
+    return consumer_group_describe.DescribedGroup(
+        error_code=error,
+        error_message=message,
+        group_id=group_id,
+        group_state="",
+        group_epoch=0,
+        assignment_epoch=0,
+        assignor_name="",
+        members=[],
+    )
+
+
+def why_not_found(group_id: str, group: Group | None, kind: str) -> str:
+    """There is no group of this kind: in Kafka's words, which clients may show."""
+    if group is None:
+        return f"Group {group_id} not found."
+    return f"Group {group_id} is not a {kind} group."
