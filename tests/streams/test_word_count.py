@@ -1,6 +1,7 @@
 """Kafka Streams is only a client: its exactly-once survives restarts over our broker.
 
-`HEADRACE_CHAOS_BROKER=kafka` runs the same test against Apache Kafka.
+`HEADRACE_CHAOS_BROKER=kafka` runs the same test against Apache Kafka, whose broker is spared: a
+lone 4.3.1 that is killed with open transactions sometimes never ends them.
 """
 
 from __future__ import annotations
@@ -94,7 +95,8 @@ def test_word_count_survives_restarts(tmp_path: Path) -> None:
     """
     seed = int(os.environ.get("HEADRACE_SEED", random.randrange(1 << 32)))
     rng = random.Random(seed)
-    broker = victim(os.environ.get("HEADRACE_CHAOS_BROKER", "headrace"), tmp_path / "data")
+    kind = os.environ.get("HEADRACE_CHAOS_BROKER", "headrace")
+    broker = victim(kind, tmp_path / "data")
     broker.start()
     bootstrap = broker.bootstrap_servers
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
@@ -108,7 +110,7 @@ def test_word_count_survives_restarts(tmp_path: Path) -> None:
             application.start()
             application.await_running()
             time.sleep(rng.uniform(0.5, 2.5))
-            if blow == "broker":
+            if blow == "broker" and kind == "headrace":
                 broker.kill()
                 broker.start()
                 time.sleep(rng.uniform(0.5, 2.5))

@@ -12,6 +12,7 @@ import asyncio
 import errno
 import logging
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.cleaner_pipe import CleanerFault, CleanerPipe
@@ -31,9 +32,11 @@ from headrace.log.swap import exchange
 from headrace.types import TopicPartition
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
+    from headrace.broker.storage import Storage
+    from headrace.cluster.broker_config import BrokerConfig
     from headrace.log import PartitionLog
     from headrace.replica.partition import Partition
+    from headrace.runtime.clock import Clock
 
 LOG: Final = logging.getLogger("kafka.log.LogCleaner")
 
@@ -46,8 +49,13 @@ _MIB: Final = 1 << 20
 class LogCleaner:
     """The cleaner of one broker: `start` once it serves, `stop` before its logs are closed."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self, storage: Storage, clock: Clock, read_config: Callable[[], BrokerConfig]
+    ) -> None:
+        """`read_config` gives the settings as they are now; most of ours may change any time."""
+        self._storage = storage
+        self._clock = clock
+        self._read_config = read_config
         self._uncleanable: dict[TopicPartition, tuple[PartitionLog, str]] = {}
         self._in_progress: set[TopicPartition] = set()
         self._workers: dict[int, asyncio.Task[None]] = {}
@@ -61,7 +69,7 @@ class LogCleaner:
     # -- life -------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        if self._broker.config.get_bool("log.cleaner.enable"):
+        if self._read_config().get_bool("log.cleaner.enable"):
             self._supervisor = asyncio.create_task(self._supervise())
 
     async def stop(self) -> None:
@@ -88,12 +96,12 @@ class LogCleaner:
             await self._pause()
 
     async def _pause(self) -> None:
-        backoff_ms = self._broker.config.get_int("log.cleaner.backoff.ms")
+        backoff_ms = self._read_config().get_int("log.cleaner.backoff.ms")
         await asyncio.sleep(max(_SHORTEST_PAUSE_MS, min(backoff_ms, _LONGEST_PAUSE_MS)) / 1000)
 
     @property
     def _threads(self) -> int:
-        return self._broker.config.get_int("log.cleaner.threads")
+        return self._read_config().get_int("log.cleaner.threads")
 
     # -- one log after the other ------------------------------------------------------------------
 
@@ -110,9 +118,9 @@ class LogCleaner:
 
     def find_next(self) -> Cleanable | None:
         """The dirtiest log that is due and that nobody compacts already."""
-        now_ms = self._broker.clock.now_ms()
+        now_ms = self._clock.now_ms()
         measured = []
-        for partition in self._broker.storage.partitions.values():
+        for partition in self._storage.partitions.values():
             log = partition.log
             if COMPACT not in log.config.cleanup_policy or partition.offline_reason:
                 continue
@@ -130,13 +138,13 @@ class LogCleaner:
         log = partition.log
         log.roll_if_due(now_ms)
         if log.recovery_point < log.segments.active.base_offset:
-            self._broker.storage.flush(partition)
+            self._storage.flush(partition)
 
     async def clean(self, cleanable: Cleanable, pipe: CleanerPipe) -> bool:
         """Compact one log; False if that failed and a pause is advisable."""
         log = cleanable.log
         began = time.monotonic()
-        plan = make_plan(cleanable, self._broker.clock.now_ms())
+        plan = make_plan(cleanable, self._clock.now_ms())
         self._in_progress.add(log.topic_partition)
         try:
             end_offset, stats = await self._carry_out(log, plan, pipe)
@@ -157,11 +165,12 @@ class LogCleaner:
     async def _carry_out(
         self, log: PartitionLog, plan: CleaningPlan, pipe: CleanerPipe
     ) -> tuple[int, CleaningStats]:
-        config = self._broker.config
+        config = self._read_config()
+        sharing = max(1, self._threads)
         memory = CleanerMemory(
-            key_map_bytes=config.get_int("log.cleaner.dedupe.buffer.size") // self._threads,
+            key_map_bytes=config.get_int("log.cleaner.dedupe.buffer.size") // sharing,
             key_map_load_factor=config.get_float("log.cleaner.io.buffer.load.factor"),
-            io_bytes=config.get_int("log.cleaner.io.buffer.size") // self._threads,
+            io_bytes=config.get_int("log.cleaner.io.buffer.size") // sharing,
         )
         rate = config.get_float("log.cleaner.io.max.bytes.per.second")
         end_offset = await pipe.begin(plan, memory, rate)
@@ -173,7 +182,7 @@ class LogCleaner:
             if cleaned is None:
                 break
             self._check_here(log)
-            if not exchange(log, plan, cleaned, self._broker.clock.now_ms()):
+            if not exchange(log, plan, cleaned, self._clock.now_ms()):
                 discard(log.disk, log.folder, cleaned.base_offset)
                 raise _Aborted("the log was cut, or lost segments, in the meantime")
         self._check_here(log)
@@ -183,13 +192,13 @@ class LogCleaner:
         return end_offset, stats
 
     def _check_here(self, log: PartitionLog) -> None:
-        directory = self._broker.storage.directory_of(log.topic_partition)
+        directory = self._storage.directory_of(log.topic_partition)
         if directory is None or directory.logs[log.topic_partition] is not log:
             raise _Aborted("the log was deleted, or its disk failed, in the meantime")
 
     def _write_checkpoints(self, log: PartitionLog) -> None:
         self._check_here(log)
-        directory = self._broker.storage.directory_of(log.topic_partition)
+        directory = self._storage.directory_of(log.topic_partition)
         assert directory is not None
         directory.write_checkpoints()
 
@@ -222,7 +231,7 @@ class LogCleaner:
         elif fault.errno == errno.ENOENT:
             self._give_up(log, str(fault))
         else:
-            self._broker.storage.on_disk_fault(topic, partition, fault)
+            self._storage.on_disk_fault(topic, partition, fault)
 
 
 class _Aborted(Exception):

@@ -97,7 +97,7 @@ class Coordinators(Generic[S]):
         self._timers: dict[int, tuple[int, asyncio.TimerHandle]] = {}
         # Deadlines must not jump with the wall clock, but records carry its time.
         self._start_ms = clock.now_ms() - clock.monotonic_ms()
-        metadata.watchers.append(self._on_change)
+        metadata.watchers.append(self._on_changes)
 
     @property
     def topic_name(self) -> str:
@@ -132,16 +132,17 @@ class Coordinators(Generic[S]):
 
         await self._metadata.change(decide)
 
-    def _on_change(self, change: Change) -> None:
-        match change:
-            case TopicCreated(topic, _) if topic.name == self._topic.name:
-                self.lead()
-            case TopicDeleted(topic) if topic.name == self._topic.name:
-                for host in self.hosts.values():
-                    host.resign()
-                self.hosts.clear()
-            case _:
-                pass
+    def _on_changes(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            match change:
+                case TopicCreated(topic, _) if topic.name == self._topic.name:
+                    self.lead()
+                case TopicDeleted(topic) if topic.name == self._topic.name:
+                    for host in self.hosts.values():
+                        host.resign()
+                    self.hosts.clear()
+                case _:
+                    pass
 
     def lead(self) -> None:
         """Take responsibility for the partitions that are here, and load them."""

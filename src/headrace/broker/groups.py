@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.coordinators import Coordinators, TopicsView
@@ -66,13 +67,13 @@ def build_groups(metadata: Metadata, storage: Storage, clock: Clock) -> Coordina
         send=send,
     )
 
-    def on_change(change: Change) -> None:
-        if isinstance(change, TopicCreated | TopicDeleted | PartitionsAdded):
+    def on_changes(changes: Sequence[Change]) -> None:
+        if any(isinstance(each, TopicCreated | TopicDeleted | PartitionsAdded) for each in changes):
             now_ms = groups.now_ms()
             for host in groups.active():
                 groups.perform(host, host.shard.on_topics_changed(now_ms), now_ms)
 
-    metadata.watchers.append(on_change)
+    metadata.watchers.append(on_changes)
     return groups
 
 

@@ -64,8 +64,8 @@ class Metadata:
         self._controller_epoch = controller_epoch
         self._changing = asyncio.Lock()
         self._default_log_config: LogConfig | None = None
-        # Told of every change after it has become true here.
-        self.watchers: list[Callable[[Change], None]] = []
+        # Told of changes after they have become true here.
+        self.watchers: list[Callable[[Sequence[Change]], None]] = []
         self.topics_epoch = 0  # grows when a topic comes, grows or goes
         self._refresh_config()
 
@@ -96,9 +96,8 @@ class Metadata:
             self._follow(change)
             if isinstance(change, TopicCreated | TopicDeleted | PartitionsAdded):
                 self.topics_epoch += 1
-        for change in changes:
-            for watcher in self.watchers:
-                watcher(change)
+        for watcher in self.watchers:
+            watcher(changes)
         if deleted:
             done = [Delete(layout.deleted_topic_path(topic.name)) for topic in deleted]
             await self._in_tree(self._tree.multi, done)

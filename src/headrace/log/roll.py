@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headrace.log.append import COMPACT
 from headrace.log.config import LogConfig
 from headrace.log.offset_index import MAX_RELATIVE_OFFSET
 from headrace.log.segment import LogSegment
@@ -53,6 +54,9 @@ def is_old(segment: LogSegment, config: LogConfig, timestamp: int, now_ms: int) 
     created together do not all roll together.
     """
     limit_ms = config.segment_ms
+    if COMPACT in config.cleanup_policy:
+        # Only a complete segment can be compacted in time (KIP-354).
+        limit_ms = min(limit_ms, config.max_compaction_lag_ms)
     if config.segment_jitter_ms > 0:
         limit_ms -= crc32c(segment.path.encode()) % config.segment_jitter_ms
     first = segment.first_timestamp()

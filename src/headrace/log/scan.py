@@ -25,7 +25,7 @@ WINDOW_BYTES: Final = 8 * 1024
 """What `walk` reads at a time: the distance of two index entries and a few small batches more."""
 
 CHUNK_BYTES: Final = 4 * 1024 * 1024
-"""What `intact` reads at a time, if not told otherwise: enough to make the price of a system call vanish."""
+"""What `intact` reads at a time, unless it is told: enough to make the price of a call vanish."""
 
 
 def walk(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:

@@ -52,23 +52,6 @@ class KafkaVictim:
         self._kafka.stop(kill=True)
 
 
-class SafeVictim:
-    """A broker that runs elsewhere and is left alone: only clients are killed."""
-
-    def __init__(self, bootstrap: str) -> None:
-        self.bootstrap_servers = bootstrap
-
-    def start(self) -> None:
-        pass
-
-    def kill(self) -> None:
-        pass
-
-
 def victim(kind: str, folder: Path) -> Victim:
-    """A broker of this kind, or the one at this address."""
-    if kind == "kafka":
-        return KafkaVictim(folder)
-    if kind == "headrace":
-        return Broker(PROPERTIES, data=folder)
-    return SafeVictim(kind)
+    """A broker of this kind: headrace or kafka."""
+    return KafkaVictim(folder) if kind == "kafka" else Broker(PROPERTIES, data=folder)

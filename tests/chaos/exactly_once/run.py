@@ -42,6 +42,7 @@ class Plan:
     feeders: int = 2
     rest_seconds: tuple[float, float] = (1.0, 4.0)  # between two strikes
     drain_seconds: float = 120
+    spare_broker: bool = False  # only clients die
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Nemesis:
         self._rng = random.Random(plan.seed)
         self.strikes: Counter[str] = Counter()
         self._blows: list[tuple[int, Callable[[], None]]] = [
-            (5, self.kill_broker),
+            (0 if plan.spare_broker else 5, self.kill_broker),
             (4, self.kill_worker),
             (1, self.kill_feeder),
             (1, self.freeze_worker),

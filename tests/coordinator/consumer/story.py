@@ -14,9 +14,9 @@ written down as it happens, and the whole must come out as it was written:
     +1000                           a second passes, and every timer that comes due expires
     restart                         the coordinator ends and loads the group from its log
 
-Records are shown if the story is run with `logged`. All requests and answers go through their bytes,
-and so do the records. After every step the group is compared with one that is loaded from the log,
-and no partition may have two owners.
+Records are shown if the story is run with `logged`. All requests and answers go through their
+bytes, and so do the records. After every step the group is compared with one that is loaded from
+the log, and no partition may have two owners.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from difflib import ndiff
+from enum import Enum
 from typing import Any
 from uuid import UUID
 
@@ -31,9 +32,11 @@ from headrace.coordinator.effects import Caller, Effects, Reply, StateRecord
 from headrace.coordinator.group.classic import ClassicGroup, rebalance
 from headrace.coordinator.group.consumer import ConsumerGroup, upgrade
 from headrace.coordinator.group.protocol import (
+    ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
     TopicPartitions,
     decode_assignment,
+    encode_assignment,
     encode_subscription,
 )
 from headrace.coordinator.group.records import GroupMetadataKey, decode_record, encode_record
@@ -57,7 +60,11 @@ from headrace.wire.messages.leave_group import (
     LeaveGroupResponse,
     MemberIdentity,
 )
-from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from headrace.wire.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
 from tests.coordinator.consumer.shown import Shown, snapshot
 from tests.coordinator.known_topics import KnownTopics
 
@@ -119,7 +126,7 @@ class Stage:
         self._uuids = 0
         self.timers = Timers()
         self.group: ConsumerGroup | ClassicGroup = self._new_consumer_group(self.timers)
-        self._state = self.group.state
+        self._state: Enum = self.group.state
 
     @property
     def consumer_group(self) -> ConsumerGroup:
@@ -184,6 +191,9 @@ class Stage:
     def send(self, client: Client, verb: str, words: list[str]) -> None:
         said = dict(word.split("=", 1) for word in words if "=" in word)
         bare = {word for word in words if "=" not in word}
+        for part in filter(None, said.pop("assign", "").split(";")):
+            name, _, partitions = part.partition("/")
+            said[f"for {self.clients[name].member_id}"] = partitions
         request, version = REQUESTS[verb](client, said, bare)
         request = decode(type(request), version, encode_bytes(request, version))
         self._tickets += 1
@@ -194,6 +204,11 @@ class Stage:
 
     def _handle(self, request: Any, caller: Caller) -> Effects:
         group, now_ms = self.group, self.now_ms
+        if isinstance(request, JoinGroupRequest) and isinstance(group, ConsumerGroup):
+            if group.is_empty:  # nobody minds of which kind it is
+                tombstones = [] if group.is_unknown else group.build_tombstones()
+                self.apply(Effects(records=tombstones))
+                self.group = group = self._new_classic_group(self.timers)
         if isinstance(group, ClassicGroup):
             match request:
                 case ConsumerGroupHeartbeatRequest():
@@ -285,7 +300,9 @@ class Stage:
         """What must be true after every step."""
         if isinstance(self.group, ClassicGroup):
             return
-        assert snapshot(self.group) == snapshot(self._loaded(Timers())), "the log is not the state"
+        loaded = self._loaded(Timers())
+        assert isinstance(loaded, ConsumerGroup)
+        assert snapshot(self.group) == snapshot(loaded), "the log is not the state"
         owners: dict[tuple[UUID, int], str] = {}
         for member in self.group.members.values():
             for owned in (member.assigned, member.revoking):
@@ -375,14 +392,11 @@ def _classic_join(client: Client, said: dict[str, str], bare: set[str]) -> tuple
         client.topics = list(filter(None, said["topics"].split(",")))
     if "protocols" in said:
         client.protocols = said["protocols"].split(",")
-    owned = [
-        TopicPartitions(topic=each, partitions=[int(number) for number in numbers.split(",")])
-        for each, _, numbers in (
-            part.partition(":") for part in filter(None, said.get("owns", "").split(";"))
-        )
-    ]
     metadata = encode_subscription(
-        ConsumerProtocolSubscription(topics=client.topics, owned_partitions=owned), 1
+        ConsumerProtocolSubscription(
+            topics=client.topics, owned_partitions=_partitions(said.get("owns", ""))
+        ),
+        1,
     )
     if "garbage" in bare:
         metadata = b"\0"
@@ -403,6 +417,16 @@ def _classic_join(client: Client, said: dict[str, str], bare: set[str]) -> tuple
 
 
 def _classic_sync(client: Client, said: dict[str, str], bare: set[str]) -> tuple[Any, int]:
+    assignments = [
+        SyncGroupRequestAssignment(
+            member_id=key.removeprefix("for "),
+            assignment=encode_assignment(
+                ConsumerProtocolAssignment(assigned_partitions=_partitions(partitions)), 1
+            ),
+        )
+        for key, partitions in said.items()
+        if key.startswith("for ")
+    ]
     return (
         SyncGroupRequest(
             group_id="g",
@@ -411,10 +435,19 @@ def _classic_sync(client: Client, said: dict[str, str], bare: set[str]) -> tuple
             group_instance_id=client.instance_id,
             protocol_type=said.get("type", "consumer"),
             protocol_name=said.get("protocol", client.protocols[0]),
-            assignments=[],
+            assignments=assignments,
         ),
         5,
     )
+
+
+def _partitions(text: str) -> list[TopicPartitions]:
+    """`orders:0,1+logs:2`, or nothing."""
+    parts = (part.partition(":") for part in filter(None, text.split("+")))
+    return [
+        TopicPartitions(topic=topic, partitions=[int(each) for each in numbers.split(",")])
+        for topic, _, numbers in parts
+    ]
 
 
 def _classic_heartbeat(client: Client, said: dict[str, str], bare: set[str]) -> tuple[Any, int]:

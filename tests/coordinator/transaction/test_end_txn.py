@@ -34,6 +34,8 @@ def test_an_end_is_decided_marked_and_complete(commit: bool) -> None:
     story = Story()
     producer = open_transaction(story)
     story.add_offsets(producer)
+    started_ms = story.now_ms
+    story.wait(500)
     response = story.end(producer, commit=commit)
     assert response.error_code == Error.NONE
     assert story.state == PREPARE[commit]
@@ -46,6 +48,8 @@ def test_an_end_is_decided_marked_and_complete(commit: bool) -> None:
     story.write_markers()
     assert story.state == COMPLETE[commit]
     assert story.metadata.partitions == frozenset()
+    assert story.metadata.start_ms == started_ms
+    assert story.metadata.last_update_ms == story.now_ms
 
 
 def test_transactions_v2_raise_the_epoch_with_every_end() -> None:
@@ -190,6 +194,7 @@ def test_the_last_epoch_ends_with_a_fresh_producer_id() -> None:
     story.crash()
     story.write_markers()
     assert story.metadata.producer == rotated
+    assert story.metadata.next_producer_id == -1
     response = story.end(last, commit=True)
     assert response.error_code == Error.NONE
     assert (response.producer_id, response.producer_epoch) == rotated

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from headrace.coordinator.effects import ProducerIdentity
+from headrace.coordinator.transaction.expiry import Timer, TimerKind
 from headrace.coordinator.transaction.settings import TransactionSettings
 from headrace.errors import ClientFault, Error
 from tests.coordinator.transaction.story import A0, A1, FIRST_PRODUCER_ID, ID, Story
@@ -44,6 +45,20 @@ def test_the_interval_is_a_setting() -> None:
     assert story.state == "Ongoing"
     story.wait(100)
     assert story.state == "PrepareAbort"
+
+
+def test_what_is_due_within_an_interval_is_due_at_once() -> None:
+    """A broker with a million producers wakes up once per interval, not once per producer."""
+    story = Story()
+    for name in ("x", "y"):
+        story.add(story.start(name), A0, transactional_id=name)
+        story.wait(1)
+    assert story.shard.timers.next_wake_ms() is not None
+    due = [
+        story.shard.timers.deadline_ms(Timer(TimerKind.TRANSACTION_TIMEOUT, name))
+        for name in ("x", "y")
+    ]
+    assert due[0] == due[1]
 
 
 def test_adding_partitions_does_not_prolong_a_transaction() -> None:
@@ -167,9 +182,22 @@ def test_an_unused_id_is_forgotten() -> None:
     assert ID not in story.shard.transactions
     assert story.log[-1].value is None
     assert len(story.shard.timers) == 0
+    story.crash()
+    assert len(story.shard.timers) == 0
     assert story.add(following, A0) is Error.INVALID_PRODUCER_ID_MAPPING
     # Who comes now is somebody new.
     assert story.start() == ProducerIdentity(FIRST_PRODUCER_ID + 1, 0)
+
+
+def test_a_longer_life_that_was_set_meanwhile_counts() -> None:
+    """A timer that was set for less looks again later."""
+    story = Story()
+    story.start()
+    story.shard.settings = replace(V2, transactional_id_expiration_ms=20 * DAY_MS)
+    story.wait(10 * DAY_MS)
+    assert ID in story.shard.transactions
+    story.wait(11 * DAY_MS)
+    assert ID not in story.shard.transactions
 
 
 def test_an_open_transaction_keeps_its_id() -> None:

@@ -100,6 +100,25 @@ def test_a_producer_that_names_itself_gets_the_next_epoch() -> None:
     assert story.init(producer).error_code == Error.PRODUCER_FENCED
 
 
+def test_an_answer_is_repeated_only_while_it_holds() -> None:
+    """KIP-360: once the producer went on, whoever asks as its former self is somebody else."""
+    story = Story()
+    producer = story.start()
+    renewed = identity(story.init(producer))
+    story.add(renewed, A0)
+    story.commit(renewed)
+    assert story.init(producer).error_code == Error.PRODUCER_FENCED
+
+
+def test_a_stranger_does_not_abort_an_open_transaction() -> None:
+    """KIP-360: another producer id is fenced before anything is done."""
+    story = Story()
+    producer = story.start()
+    story.add(producer, A0)
+    assert story.init(ProducerIdentity(5, 0)).error_code == Error.PRODUCER_FENCED
+    assert story.state == "Ongoing"
+
+
 def test_a_newcomer_fences_a_producer_that_names_itself() -> None:
     """KIP-360: the epoch before the newcomer's is not one that may be repeated."""
     story = Story()

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from headrace.coordinator.effects import ProducerIdentity
 from headrace.coordinator.transaction.ending import fence_and_abort
-from headrace.coordinator.transaction.metadata import LAST_CLIENT_EPOCH, TransactionMetadata
+from headrace.coordinator.transaction.metadata import TransactionMetadata
 from headrace.coordinator.transaction.settings import TransactionSettings
 from headrace.coordinator.transaction.state import TransactionState
 from headrace.errors import ClientFault, Error
@@ -68,20 +68,12 @@ def initialize(
         return new.with_producer(producer, timeout_ms, now_ms)
     if known.is_ending:
         raise ClientFault(Error.CONCURRENT_TRANSACTIONS)
-    if named is not None and not _may_be_predecessor(named, known):
-        raise ClientFault(Error.PRODUCER_FENCED)
     if known.state is TransactionState.ONGOING:
+        if named is not None and named.producer_id != known.producer.producer_id:
+            raise ClientFault(Error.PRODUCER_FENCED)
         return fence_and_abort(known, settings.transaction_version, now_ms, fresh_producer_id)
     producer = _next_producer(known, named, last, fresh_producer_id)
     return known.with_producer(producer, timeout_ms, now_ms)
-
-
-def _may_be_predecessor(named: ProducerIdentity, known: TransactionMetadata) -> bool:
-    """Whether the producer id is the current one, or the one that the current one replaced."""
-    if named.producer_id == known.producer.producer_id:
-        return True
-    is_exhausted = named.producer_epoch >= LAST_CLIENT_EPOCH
-    return is_exhausted and named.producer_id == known.previous_producer_id
 
 
 def _next_producer(

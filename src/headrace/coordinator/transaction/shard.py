@@ -144,7 +144,7 @@ class TransactionShard:
         deadline_ms = due_ms(metadata, key.kind, self.settings)
         if deadline_ms < 0:
             return Effects()
-        if deadline_ms > now_ms:
+        if deadline_ms > now_ms:  # the settings allow more than when the timer was set
             self.timers.set(key, deadline_ms)
             return Effects()
         if key.kind is TimerKind.ID_EXPIRATION:
@@ -216,9 +216,7 @@ class TransactionShard:
             error = Error.CONCURRENT_TRANSACTIONS
             effects.replies.append(_init_producer_id_reply(caller, error, _NOBODY))
             return effects
-        if named is None or known is None:
-            self._successions.pop(transactional_id, None)
-        elif decided.producer != known.producer:
+        if named is not None and known is not None and decided.producer != known.producer:
             self._successions[transactional_id] = Succession(named, decided.producer)
         reply = _init_producer_id_reply(caller, Error.NONE, decided.producer)
         return Effects(records=[to_record(decided)], replies=[reply])

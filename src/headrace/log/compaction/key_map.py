@@ -7,20 +7,19 @@ it superseded on the spot. So that part of the log need not be searched again to
 the older part is, with `find`.
 
     TABLE, two 64-bit integers for each place
-    0   the key's hash, 0 in a free place
+    0   the key's hash, -1 in a free place: no hash has this value
     1   the number of the newest record with this key, counted from 1
 
     FATES, one byte for each record, by its number
     0   it stays      1   it is superseded      2   it is a tombstone that stays
 
-Keys themselves are not kept: a million keys of any length take 16 to 32 MB, where a Python
-dictionary would take ten times that. A key is recognised by 64 bits of SipHash, which the
-interpreter computes with a secret of its own for each process, and it is only looked for along one
-path through the table, which begins at a place that also depends on its CRC. Two keys are taken for
-one if all of that agrees: for five million different keys that happens in one of 10^12
-compactions. A key whose hash is 0 is never found again, so all of its records stay.
+Keys themselves are not kept, so that 16 bytes do for a key of any length, a tenth of what a Python
+dictionary needs. A key is recognised by 64 bits of SipHash, which the interpreter computes with a
+secret of its own in each process, and it is only looked for along one path through the table, which
+begins at a place that also depends on its CRC. Two keys are taken for one if all of that agrees:
+with three million different keys that happens in one of 10^12 compactions.
 
-What a number means for an offset, and what becomes of a record, is decided in `rewrite`.
+What a number means for an offset, and what becomes of a record, is decided in `retained`.
 """
 
 from __future__ import annotations
@@ -37,6 +36,7 @@ STAYS: Final = 0
 SUPERSEDED: Final = 1
 TOMBSTONE: Final = 2
 
+_FREE: Final = -1
 _PLACE_BYTES: Final = 16
 _MIN_PLACES: Final = 1024
 _TABLE_SHARE: Final = 0.75
@@ -58,10 +58,10 @@ class KeyMap:
         fates = min(max_bytes - places * _PLACE_BYTES, expected_records + 1)
         if fates < 1:
             raise ConfigError(
-                f"log.cleaner.dedupe.buffer.size leaves {max_bytes} bytes for one thread and "
-                f"{_MIN_PLACES * _PLACE_BYTES + 1} are needed: raise it or lower log.cleaner.threads"
+                f"log.cleaner.dedupe.buffer.size leaves {max_bytes} bytes for a thread, which "
+                f"needs more than {places * _PLACE_BYTES}: raise it, or lower log.cleaner.threads"
             )
-        self._table = array("q", bytes(8)) * (2 * places)
+        self._table = array("q", [_FREE]) * (2 * places)
         self._mask = 2 * places - 2
         self._fates = bytearray(fates)  # the first of them belongs to no record
         self._max_keys = int(places * load_factor)
@@ -105,19 +105,19 @@ class KeyMap:
     def _put(self, keys: Sequence[bytes], numbers: Sequence[int]) -> None:
         table, fates = self._table, self._fates
         hashes = list(map(hash, keys))
-        new = 0
+        free = _FREE
         for place, hashed, number in zip(self._places(keys, hashes), hashes, numbers, strict=True):
             found = table[place]
-            if found and found != hashed:
-                place = self._look_on(place, hashed)
-                found = table[place]
-            if found:
-                fates[table[place + 1]] = SUPERSEDED
-            else:
-                table[place] = hashed
-                new += 1
+            if found != hashed:
+                if found != free:
+                    place = self._look_on(place, hashed)
+                if table[place] == free:
+                    table[place] = hashed
+                    table[place + 1] = number
+                    self.key_count += 1
+                    continue
+            fates[table[place + 1]] = SUPERSEDED
             table[place + 1] = number
-        self.key_count += new
 
     def find(self, keys: Sequence[bytes]) -> list[int]:
         """Which of these keys are in the map."""
@@ -126,14 +126,17 @@ class KeyMap:
         known = []
         for index, place in enumerate(self._places(keys, hashes)):
             found = table[place]
-            if found and (found == hashes[index] or table[self._look_on(place, hashes[index])]):
+            if found != hashes[index] and found != _FREE:
+                found = table[self._look_on(place, hashes[index])]
+            if found != _FREE:
                 known.append(index)
         return known
 
     def _places(self, keys: Iterable[bytes], hashes: Iterable[int]) -> list[int]:
         """Where the search for each key begins."""
         mask = self._mask
-        return [(hashed ^ crc) & mask for hashed, crc in zip(hashes, map(crc32c, keys))]
+        crcs = map(crc32c, keys)
+        return [(hashed ^ crc) & mask for hashed, crc in zip(hashes, crcs, strict=True)]
 
     def _look_on(self, place: int, hashed: int) -> int:
         """The place of a key, or a free one for it, behind one that another key has taken.
@@ -146,7 +149,7 @@ class KeyMap:
         while True:
             place = (place + step) & mask
             found = table[place]
-            if found == hashed or not found:
+            if found in (hashed, _FREE):
                 return place
 
     def fates(self, first: int, count: int) -> bytes:

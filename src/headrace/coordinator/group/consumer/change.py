@@ -110,6 +110,8 @@ def check_instance(
     group: Roster, member: Member | None, instance_id: str, member_id: str
 ) -> Member:
     """The member that an instance is; a ClientFault if it is none, or another one by now."""
+    if member is None and group.is_unknown:
+        raise ClientFault(Error.GROUP_ID_NOT_FOUND, f"there is no group {group.group_id}")
     if member is None:
         raise ClientFault(
             Error.UNKNOWN_MEMBER_ID, f"{instance_id} is no instance of group {group.group_id}"

@@ -192,7 +192,7 @@ def _join_last(change: Change, reported: Target, *, wishes_changed: bool) -> Non
     members = change.members()
     reason = "the consumer group had no assignment for its epoch" if is_stale else None
     note_downgrade(group, members, reason)
-    change.records += build_downgrade_records(group, members, change.now_ms)
+    change.records += build_downgrade_records(group, members, (), change.now_ms)
 
 
 def _joined(member: Member) -> JoinGroupResponse:

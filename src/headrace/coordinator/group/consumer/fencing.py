@@ -51,4 +51,4 @@ def _downgrade(group: Roster, leaving: Collection[str], now_ms: int) -> list[Sta
         member_id: member for member_id, member in group.members.items() if member_id not in leaving
     }
     note_downgrade(group, remaining, "the last member of the consumer protocol left")
-    return build_downgrade_records(group, remaining, now_ms)
+    return build_downgrade_records(group, remaining, leaving, now_ms)

@@ -218,9 +218,9 @@ def build_group_tombstones(group: Roster, member_ids: Collection[str]) -> list[S
 
 
 def build_downgrade_records(
-    group: Roster, members: Mapping[str, Member], now_ms: int
+    group: Roster, members: Mapping[str, Member], leaving: Collection[str], now_ms: int
 ) -> list[StateRecord]:
-    """What ends a consumer group and begins a classic one of these members of it.
+    """What ends a consumer group, and begins a classic one of those members that do not leave.
 
     Its generation is the epoch, and what members have in it is what they shall have here.
     """
@@ -250,7 +250,7 @@ def build_downgrade_records(
         current_state_timestamp=now_ms,
         members=classic_members,
     )
-    ending = build_group_tombstones(group, group.members.keys() | members.keys())
+    ending = build_group_tombstones(group, members.keys() | set(leaving))
     return [*ending, StateRecord(GroupMetadataKey(group=group.group_id), value)]
 
 

@@ -37,6 +37,9 @@ from headrace.coordinator.timers import Timers
 from headrace.coordinator.topics import Topics
 from headrace.errors import ClientFault, CorruptData, Error
 
+# A group that was never assigned anything has nothing to do: a member that wants nothing yet, or
+# whose expression is not resolved yet, is in this epoch at once.
+INITIAL_EPOCH = 1
 NO_ASSIGNMENT_EPOCH = -1
 
 
@@ -92,9 +95,9 @@ class Roster:
         self.topics = topics
         self.new_uuid = new_uuid
         self.state = GroupState.EMPTY
-        self.group_epoch = 0
+        self.group_epoch = INITIAL_EPOCH
         self.metadata_hash = 0
-        self.assignment_epoch = 0
+        self.assignment_epoch = INITIAL_EPOCH
         self.assignment_timestamp_ms = 0
         self.members: dict[str, Member] = {}
         self.targets: dict[str, Target] = {}
@@ -146,13 +149,20 @@ class Roster:
         self._become(self._current_state())
 
     def member(self, member_id: str) -> Member:
-        """The member of this id; a ClientFault if there is none."""
+        """The member of this id; a ClientFault if there is none, or no such group at all."""
         member = self.members.get(member_id)
+        if member is None and self.is_unknown:
+            raise ClientFault(Error.GROUP_ID_NOT_FOUND, f"there is no group {self.group_id}")
         if member is None:
             raise ClientFault(
                 Error.UNKNOWN_MEMBER_ID, f"{member_id} is no member of group {self.group_id}"
             )
         return member
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing was ever written of this group: whoever leaves it begins an epoch."""
+        return not self.members and self.group_epoch == INITIAL_EPOCH
 
     def static_member(self, instance_id: str | None) -> Member | None:
         """The member that this instance is now, if it is one."""
