@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 
-from confluent_kafka import KafkaException
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -45,6 +45,17 @@ def wait_for_leaders(broker: Broker, topics: Sequence[str]) -> None:
         return all(leaders.get(topic, False) for topic in topics)
 
     broker.wait_until(all_led, what=f"leaders of {len(topics)} topics")
+
+
+def find_coordinator(broker: Broker) -> None:
+    """Wait until the broker coordinates groups: it makes its internal topic when it is asked."""
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "probe"})
+    try:
+        consumer.committed([TopicPartition("probe", 0)], timeout=_TIMEOUT_S)
+    except KafkaException as error:
+        raise BenchmarkError(f"{broker.name} coordinates no groups: {error}") from error
+    finally:
+        consumer.close()
 
 
 def fresh_name(prefix: str) -> str:

@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import programs
+from benchmarks import admin, programs
 from benchmarks.brokers import Broker
 from benchmarks.errors import BenchmarkError
+from benchmarks.group_client import GroupLoad
 from benchmarks.kafka.server import tool_command
 from benchmarks.raw_client import RawLoad
 
-_SOURCE = Path(__file__).resolve().parent / "java" / "Clients.java"
+_SOURCES = Path(__file__).resolve().parent / "java"
 _PRODUCED = re.compile(r"(\d+) records sent, ([\d.]+) records/sec .* ms 99th")
 _RECORD_SIZE = 100
 
@@ -53,13 +55,20 @@ class JavaClients:
     def __init__(self, class_path: str, folder: Path) -> None:
         folder.mkdir()
         self._command = tool_command(f"{folder}:{class_path}")
-        compiler = ["javac", "-cp", class_path, "-d", str(folder), str(_SOURCE)]
+        sources = [str(source) for source in sorted(_SOURCES.glob("*.java"))]
+        compiler = ["javac", "-cp", class_path, "-d", str(folder), *sources]
         done = subprocess.run(compiler, capture_output=True, text=True, timeout=120)
         if done.returncode:
-            raise BenchmarkError(f"{_SOURCE.name} does not compile:\n{done.stderr[-2000:]}")
+            raise BenchmarkError(f"{_SOURCES} does not compile:\n{done.stderr[-2000:]}")
 
     def produce(
-        self, broker: Broker, topic: str, records: int, record_size: int, properties: Sequence[str]
+        self,
+        broker: Broker,
+        topic: str,
+        records: int,
+        record_size: int,
+        properties: Sequence[str],
+        options: Sequence[str] = (),
     ) -> Loaded:
         """ProducerPerformance at full speed with acks=all.
 
@@ -67,7 +76,8 @@ class JavaClients:
         """
         arguments = ["--bootstrap-server", broker.bootstrap, "--topic", topic]
         arguments += ["--num-records", str(records), "--record-size", str(record_size)]
-        arguments += ["--throughput", "-1", "--command-property", "acks=all", *properties]
+        arguments += ["--throughput", "-1", *options]
+        arguments += ["--command-property", "acks=all", *properties]
         command = [*self._command, "org.apache.kafka.tools.ProducerPerformance", *arguments]
         before = broker.cpu_seconds()
         with programs.running("ProducerPerformance", [command]) as (program,):
@@ -87,6 +97,50 @@ class JavaClients:
             raise BenchmarkError(f"{topic} held {told['records']:,} records, not {records:,}")
         return Loaded(records, told["seconds"], cpu_s)
 
+    def consumer_performance(self, broker: Broker, topic: str, records: int) -> Loaded:
+        """ConsumerPerformance as the only member of a new group; the rate leaves out the join."""
+        group = f"perf-{uuid.uuid4().hex[:8]}"
+        arguments = ["--bootstrap-server", broker.bootstrap, "--topic", topic]
+        arguments += ["--num-records", str(records), "--group", group, "--timeout", "60000"]
+        command = [*self._command, "org.apache.kafka.tools.ConsumerPerformance", *arguments]
+        before = broker.cpu_seconds()
+        with programs.running("ConsumerPerformance", [command]) as (program,):
+            told = program.read_all()
+            program.finish()
+        cpu_s = broker.cpu_seconds() - before
+        last = told.strip().rpartition("\n")[2].split(", ")
+        try:
+            read, fetch_ms = int(last[4]), int(last[7])
+        except (IndexError, ValueError):
+            raise BenchmarkError(f"ConsumerPerformance said:\n{told[-2000:]}") from None
+        if read < records:
+            raise BenchmarkError(f"{topic} gave {read:,} records, not {records:,}")
+        return Loaded(read, fetch_ms / 1000, cpu_s)
+
+    def join_groups(
+        self, broker: Broker, topic: str, protocol: str, *, partitions: int, rounds: int
+    ) -> dict[str, float]:
+        """Median times to the first record of a new group, and until a second member shares."""
+        told, _ = self._warmed(
+            broker,
+            "join",
+            program="Groups",
+            topic=topic,
+            protocol=protocol,
+            partitions=partitions,
+            heartbeat=100,
+            rounds=rounds,
+            warmup=5,
+        )
+        return told
+
+    def transactions(self, broker: Broker, topic: str, *, count: int, warmup: int) -> Loaded:
+        """Transactions of one record each, one after the other."""
+        told, cpu_s = self._warmed(
+            broker, "transactions", program="Groups", topic=topic, count=count, warmup=warmup
+        )
+        return Loaded(count, told["seconds"], cpu_s)
+
     def end_to_end(
         self, broker: Broker, topic: str, *, count: int, warmup: int
     ) -> dict[str, float]:
@@ -97,17 +151,17 @@ class JavaClients:
         return {**told, "cpu_s": cpu_s}
 
     def _warmed(
-        self, broker: Broker, verb: str, **options: str | int
+        self, broker: Broker, verb: str, program: str = "Clients", **options: str | int
     ) -> tuple[dict[str, float], float]:
         pairs = [f"{key}={value}" for key, value in options.items()]
-        command = [*self._command, "Clients", verb, f"bootstrap={broker.bootstrap}", *pairs]
-        with programs.running(f"Clients {verb}", [command]) as (program,):
-            program.expect("GO")
+        command = [*self._command, program, verb, f"bootstrap={broker.bootstrap}", *pairs]
+        with programs.running(f"{program} {verb}", [command]) as (client,):
+            client.expect("GO")
             before = broker.cpu_seconds()
-            program.go()
-            told = program.read_json()
+            client.go()
+            told = client.read_json()
             cpu_s = broker.cpu_seconds() - before
-            program.finish()
+            client.finish()
         return told, cpu_s
 
 
@@ -135,6 +189,31 @@ def raw_round_trips(
     seconds = max(one["ended"] for one in told) - min(one["began"] for one in told)
     loaded = Loaded(len(nanos), seconds, cpu_s)
     return RoundTrips(loaded, _quantile_ms(nanos, 0.5), _quantile_ms(nanos, 0.99))
+
+
+def group_heartbeats(broker: Broker, *, groups: int, members: int, rounds: int) -> Loaded:
+    """So many heartbeats of every member of so many groups, one process, a few connections."""
+    admin.find_coordinator(broker)
+    host, port = broker.address
+    load = GroupLoad(
+        host,
+        port,
+        groups=groups,
+        members=members,
+        at_once=50,
+        rounds=rounds,
+        warmup=2,
+        prefix=f"beat-{uuid.uuid4().hex[:8]}",
+    )
+    client = [sys.executable, "-m", "benchmarks.group_client", load.to_argument()]
+    with programs.running("group client", [client]) as (program,):
+        program.expect("READY")
+        before = broker.cpu_seconds()
+        program.go()
+        told = program.read_json()
+        cpu_s = broker.cpu_seconds() - before
+        program.finish()
+    return Loaded(groups * members * rounds, told["seconds"], cpu_s)
 
 
 def _quantile_ms(sorted_nanos: Sequence[int], part: float) -> float:

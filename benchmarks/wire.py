@@ -37,7 +37,7 @@ class Metadata:
     """Topic → do all of its partitions have a leader?"""
 
 
-class _Reader:
+class Reader:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 4  # after the correlation id
@@ -95,7 +95,7 @@ def metadata(address: Address, *, all_topics: bool, timeout_s: float = 30) -> Me
     return Metadata(brokers, leaders)
 
 
-def _partition_is_led(reader: _Reader) -> bool:
+def _partition_is_led(reader: Reader) -> bool:
     error, _index, leader = reader.take("h"), reader.take("i"), reader.take("i")
     for _ in ("replicas", "in-sync replicas"):
         reader.raw(4 * reader.take("i"))
@@ -104,7 +104,7 @@ def _partition_is_led(reader: _Reader) -> bool:
 
 def can_fetch(address: Address, topic: str, partition: int, offset: int) -> bool:
     """Does a fetch at this offset bring a batch that holds it?"""
-    body = struct.pack(">iiiib", -1, 100, 1, 1 << 20, 0) + struct.pack(">i", 1) + _string(topic)
+    body = struct.pack(">iiiib", -1, 100, 1, 1 << 20, 0) + struct.pack(">i", 1) + string(topic)
     body += struct.pack(">iiqi", 1, partition, offset, 1 << 20)
     reader = _call(address, _FETCH, 4, body)
     reader.take("i"), reader.take("i"), reader.string(), reader.take("i"), reader.take("i")
@@ -143,8 +143,8 @@ def produce_frame(topic: str, partition: int, value: bytes, acks: int) -> bytes:
     checked = struct.pack(">hiqqqhii", 0, 0, now_ms, now_ms, -1, -1, -1, 1) + record
     batch = struct.pack(">iBI", -1, 2, crc32c(checked)) + checked
     batch = struct.pack(">qi", 0, len(batch)) + batch
-    body = struct.pack(">hhii", -1, acks, 30_000, 1) + _string(topic)
-    return _request(_PRODUCE, 7, body + struct.pack(">iii", 1, partition, len(batch)) + batch)
+    body = struct.pack(">hhii", -1, acks, 30_000, 1) + string(topic)
+    return request(_PRODUCE, 7, body + struct.pack(">iii", 1, partition, len(batch)) + batch)
 
 
 def produce_error_at(topic: str) -> slice:
@@ -156,18 +156,18 @@ def produce_error_at(topic: str) -> slice:
 
 def _call(
     address: Address, api_key: int, version: int, body: bytes, timeout_s: float = 30
-) -> _Reader:
+) -> Reader:
     with connect(address, timeout_s) as sock:
-        sock.sendall(_request(api_key, version, body))
-        return _Reader(read_frame(sock))
+        sock.sendall(request(api_key, version, body))
+        return Reader(read_frame(sock))
 
 
-def _request(api_key: int, version: int, body: bytes) -> bytes:
-    frame = struct.pack(">hhi", api_key, version, 1) + _string("benchmark") + body
+def request(api_key: int, version: int, body: bytes) -> bytes:
+    frame = struct.pack(">hhi", api_key, version, 1) + string("benchmark") + body
     return struct.pack(">i", len(frame)) + frame
 
 
-def _string(text: str) -> bytes:
+def string(text: str) -> bytes:
     raw = text.encode()
     return struct.pack(">h", len(raw)) + raw
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from benchmarks.cases import fsync, latency, recovery, start, throughput, topics
+from benchmarks.cases import (
+    fsync,
+    groups,
+    latency,
+    recovery,
+    start,
+    throughput,
+    topics,
+    transactions,
+)
 
 SCENARIOS = (
     start.SCENARIO,
     throughput.SCENARIO,
     latency.SCENARIO,
+    groups.SCENARIO,
+    transactions.SCENARIO,
     topics.SCENARIO,
     recovery.SCENARIO,
     fsync.SCENARIO,

@@ -49,9 +49,9 @@ def test_a_group_begins_with_its_first_member(partition: OffsetsPartition) -> No
     """A member without id makes a classic group, and it is still there after a restart."""
     member_id, generation_id = join_classic(partition, "g")
     assert generation_id == 1
-    assert listed(partition) == [("g", "consumer", "Stable", "Classic")]
+    assert listed(partition) == [("g", "consumer", "Stable", "classic")]
     partition.restart()
-    assert listed(partition) == [("g", "consumer", "Stable", "Classic")]
+    assert listed(partition) == [("g", "consumer", "Stable", "classic")]
     request = HeartbeatRequest(group_id="g", generation_id=1, member_id=member_id)
     assert partition.ask("heartbeat", request, 3).error_code == Error.NONE
 
@@ -101,7 +101,7 @@ def test_members_need_a_group_id(partition: OffsetsPartition) -> None:
 def test_a_consumer_group_begins_with_its_first_member(partition: OffsetsPartition) -> None:
     """KIP-848: epoch 0 makes the group, which is still there after a restart."""
     epoch = join_consumer(partition, "cg")
-    assert listed(partition) == [("cg", "consumer", "Stable", "Consumer")]
+    assert listed(partition) == [("cg", "consumer", "Stable", "consumer")]
     partition.restart()
     response = partition.ask("consumer_group_heartbeat", heartbeat_request("cg", "m1", epoch), 1)
     assert (response.error_code, response.member_epoch) == (Error.NONE, epoch)
@@ -151,10 +151,10 @@ def test_an_empty_consumer_group_becomes_a_classic_group(partition: OffsetsParti
     partition.ask("consumer_group_heartbeat", heartbeat_request("g", "m1", LEAVE), 1)
     refused = partition.ask("join_group", join_request("g", "m"), 5)
     assert refused.error_code == Error.UNKNOWN_MEMBER_ID
-    assert listed(partition) == [("g", "consumer", "Empty", "Consumer")]
+    assert listed(partition) == [("g", "consumer", "Empty", "consumer")]
     join_classic(partition, "g")
     for _ in range(2):
-        assert listed(partition) == [("g", "consumer", "Stable", "Classic")]
+        assert listed(partition) == [("g", "consumer", "Stable", "classic")]
         partition.restart()
 
 
@@ -261,9 +261,9 @@ def test_listing_with_filters(partition: OffsetsPartition) -> None:
     join_consumer(partition, "cg")
     commit(partition, "simple", 1)
     everything = [
-        ("g", "consumer", "Stable", "Classic"),
-        ("cg", "consumer", "Stable", "Consumer"),
-        ("simple", "", "Empty", "Classic"),
+        ("g", "consumer", "Stable", "classic"),
+        ("cg", "consumer", "Stable", "consumer"),
+        ("simple", "", "Empty", "classic"),
     ]
     assert listed(partition) == everything
     assert listed(partition, states=("stable",)) == everything[:2]

@@ -42,6 +42,7 @@ class World:
 
     def __init__(self, *, flush_messages: int = 1 << 62) -> None:
         self.disk = MemoryDisk(folders=["/data"])
+        self.notes: list[str] = []
         self.config = LogConfig(flush_messages=flush_messages, cleanup_policy=("compact",))
         self.log = PartitionLog.create(self.disk, FOLDER, WHERE, UUID(int=7), self.config, NOW_MS)
         self.host = self.new_host()
@@ -61,6 +62,7 @@ class World:
             lambda: TransactionShard(TransactionSettings(), 0, iter(range(1000)).__next__),
             send=send,
             written=lambda appended: None,
+            note=self.notes.append,
         )
 
     def load(self) -> None:

@@ -221,7 +221,7 @@ def test_a_commit_within_a_transaction() -> None:
     (record,) = effects.records
     assert record.value is not None
     assert (record.value.offset, record.value.leader_epoch) == (9, 1)
-    assert record.value.topic_id == ORDERS_ID
+    assert record.value.topic_id == ZERO_UUID, "as Kafka leaves it"
 
 
 def test_a_transaction_that_commits_nothing() -> None:

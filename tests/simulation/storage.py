@@ -146,6 +146,8 @@ class Storage:
         plan = make_plan(cleanable, now_ms)
         cleaning = Cleaning(self._disk, plan, _CLEANER, lambda _: None)
         cleaning.build_map()
+        self.directory.write_checkpoints()
         while (cleaned := cleaning.write_next()) is not None:
             check(exchange(log, plan, cleaned, now_ms), "compaction", "nothing cut the log")
         log.clean_offset = cleaning.end_offset
+        self.directory.write_checkpoints()

@@ -164,6 +164,7 @@ class Coordinators(Generic[S]):
             lambda: self._new_shard(partition),
             send=self._send,
             written=written,
+            note=logs.COORDINATOR.info,
         )
 
     # -- loading ----------------------------------------------------------------------------------

@@ -158,9 +158,7 @@ def produce(
     A summary follows on stderr; with --output json or yaml it goes to standard output.
     """
     name, files = choose_topic(topic, words or [])
-    settings = _settings(acks, idempotent, transactional_id)
-    if transaction_size is not None and transactional_id is None:
-        raise WrongUsage("--transaction-size needs --transactional-id", "name an id of your own")
+    settings = _settings(acks, idempotent, transactional_id, transaction_size)
     if key is not None and key_separator is not None:
         raise WrongUsage("--key and --key-separator exclude each other", "leave one of them out")
     if key_separator == "":
@@ -194,7 +192,12 @@ def produce(
     return sending.report(output)
 
 
-def _settings(acks: Acks, idempotent: bool, transactional_id: str | None) -> dict[str, Any]:
+def _settings(
+    acks: Acks, idempotent: bool, transactional_id: str | None, transaction_size: int | None
+) -> dict[str, Any]:
+    """What acks and transactions ask of the client, or why they cannot be had together."""
+    if transaction_size is not None and transactional_id is None:
+        raise WrongUsage("--transaction-size needs --transactional-id", "name an id of your own")
     for option, given in (("--idempotent", idempotent), ("--transactional-id", transactional_id)):
         if given and acks is not Acks.ALL:
             raise WrongUsage(f"{option} needs --acks all", "leave --acks out")

@@ -64,6 +64,8 @@ class Effects:
     records: list[StateRecord] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     send: list[TransactionMarkers] = field(default_factory=list)
+    # What an operator may want to know of it, one sentence each.
+    notes: list[str] = field(default_factory=list)
     # The records are part of this producer's transaction and stay pending until its marker.
     transaction: ProducerIdentity | None = None
 
@@ -73,3 +75,4 @@ class Effects:
         self.records += other.records
         self.replies += other.replies
         self.send += other.send
+        self.notes += other.notes

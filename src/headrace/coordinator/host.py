@@ -107,6 +107,7 @@ class Host(Generic[S]):
         *,
         send: Callable[[Host[S], TransactionMarkers], None],
         written: Callable[[Appended], None],
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.topic = topic
         self.partition = partition
@@ -117,6 +118,7 @@ class Host(Generic[S]):
         self._new_shard = new_shard
         self._send = send
         self._written = written
+        self._note = note
 
     # Loading.
 
@@ -160,14 +162,13 @@ class Host(Generic[S]):
                 continue
             try:
                 decoded = self.topic.decode(record.key, record.value)
+                if decoded is not None:
+                    self.topic.replay(
+                        shard, decoded, record.offset, producer if header.is_transactional else None
+                    )
             except CorruptData:
                 # One record that makes no sense must not take a thousand groups with it.
                 self.bad_records += 1
-                continue
-            if decoded is not None:
-                self.topic.replay(
-                    shard, decoded, record.offset, producer if header.is_transactional else None
-                )
 
     def resign(self) -> None:
         """Stop being responsible: the partition has gone or moved."""
@@ -184,6 +185,8 @@ class Host(Generic[S]):
         """Let happen what the shard asked for."""
         if effects.records and not self._append(effects, now_ms):
             return
+        for note in effects.notes:
+            self._note(note)
         if not (effects.replies or effects.send):
             return
         end = self.partition.log.log_end_offset

@@ -46,6 +46,7 @@ BATCH = 25
 POLL_SECONDS = 0.2
 CALL_SECONDS = 5
 MOST_RETRIES = 12
+MOST_SECONDS_PER_BATCH = 20  # a worker that takes longer has lost its partitions
 ABORT_ONE_IN = 10
 
 
@@ -71,6 +72,7 @@ class Worker:
                 "bootstrap.servers": life.bootstrap,
                 "group.id": GROUP,
                 "group.protocol": life.protocol,
+                "max.poll.interval.ms": MOST_SECONDS_PER_BATCH * 1000,
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
                 "isolation.level": "read_committed",
@@ -182,6 +184,7 @@ class Worker:
                 return call()
             except KafkaException as fault:
                 error: KafkaError = fault.args[0]
+                sys.stderr.write(f"{now_ms()} {self._life.process}: {error}\n")
                 if error.txn_requires_abort():
                     raise Abandoned from fault
                 timed_out = error.code() == KafkaError._TIMED_OUT

@@ -373,3 +373,28 @@ def test_pending_member_becomes_static() -> None:
         A > join instance=a
         A < UNKNOWN_MEMBER_ID A#1
     """)
+
+
+def test_impatient_static_member() -> None:
+    """Silent members with a tiny rebalance timeout do not keep the coordinator busy."""
+    stage = check("""
+        A > join instance=a rebalance=-7
+        log generation 0 None
+        group PreparingRebalance
+        B > join instance=b rebalance=1
+        +3000
+        group CompletingRebalance
+        A < generation 1 range leader a#1 as a#1 of a#1 b#1
+        B < generation 1 range leader a#1 as b#1
+        A > sync
+        log generation 1 range a#1= b#1=
+        group Stable
+        A < assigned nothing
+        B > sync
+        B < assigned nothing
+        X > leave instances=a
+        group PreparingRebalance
+        X < left a
+        +501
+    """)
+    assert stage.timers.deadline_ms(stage.group.join_timer) == stage.now_ms + 500

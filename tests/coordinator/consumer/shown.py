@@ -109,7 +109,7 @@ class Shown:
                 return f"regex {key.regular_expression}{shown}"
             case GroupMetadataKey() if value is not None:
                 members = (self.names.get(each.member_id, each.member_id) for each in value.members)
-                shown = " ".join(members)
+                shown = " ".join(members) or "nobody"
                 return f"generation {value.generation} {value.protocol} of {shown}"
             case GroupMetadataKey():
                 return f"generation{end}"

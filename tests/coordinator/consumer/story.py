@@ -204,11 +204,14 @@ class Stage:
 
     def _handle(self, request: Any, caller: Caller) -> Effects:
         group, now_ms = self.group, self.now_ms
-        if isinstance(request, JoinGroupRequest) and isinstance(group, ConsumerGroup):
-            if group.is_empty:  # nobody minds of which kind it is
-                tombstones = [] if group.is_unknown else group.build_tombstones()
-                self.apply(Effects(records=tombstones))
-                self.group = group = self._new_classic_group(self.timers)
+        if (
+            isinstance(request, JoinGroupRequest)
+            and isinstance(group, ConsumerGroup)
+            and group.is_empty  # nobody minds of which kind it is
+        ):
+            tombstones = [] if group.is_unknown else group.build_tombstones()
+            self.apply(Effects(records=tombstones))
+            self.group = group = self._new_classic_group(self.timers)
         if isinstance(group, ClassicGroup):
             match request:
                 case ConsumerGroupHeartbeatRequest():
@@ -260,6 +263,10 @@ class Stage:
             self._answer(reply)
         self._check()
 
+    def write(self, records: list[StateRecord]) -> None:
+        """Let records be in the log, whoever wrote them."""
+        self.apply(Effects(records=records))
+
     def _replay(self, record: StateRecord) -> None:
         ended = self.group
         if not isinstance(record.key, GroupMetadataKey):
@@ -267,18 +274,19 @@ class Stage:
         elif isinstance(ended, ClassicGroup):
             ended.replay_metadata(record.value, self.now_ms)
         elif record.value is not None:
+            assert ended.downgrade is not None
             classic = self._new_classic_group(self.timers)
             classic.replay_metadata(record.value, self.now_ms)
-            classic.on_loaded(self.now_ms)
-            self.group = classic
-            assert ended.downgrade is not None
             for member_id, protocols in ended.downgrade.protocols.items():
-                classic.members[member_id].protocols = protocols
+                classic.set_protocols(classic.members[member_id], protocols)
+            classic.on_loaded(self.now_ms)
+            classic.writes_records = True
+            self.group = classic
             if ended.downgrade.rebalance_reason is not None:
                 effects = Effects()
                 reason = ended.downgrade.rebalance_reason
                 rebalance.prepare_rebalance(classic, self.now_ms, effects, reason)
-                assert effects == Effects()
+                assert effects == Effects(notes=effects.notes), effects
 
     def _loaded(self, timers: Timers) -> ConsumerGroup | ClassicGroup:
         group: ConsumerGroup | ClassicGroup = self._new_consumer_group(timers)

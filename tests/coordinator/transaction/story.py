@@ -7,7 +7,6 @@ far; whatever was to be sent and was not is lost.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from typing import Any
 
 from headrace.coordinator.effects import (
@@ -21,7 +20,7 @@ from headrace.coordinator.transaction.metadata import TransactionMetadata, to_re
 from headrace.coordinator.transaction.records import decode_record, encode_record
 from headrace.coordinator.transaction.settings import TransactionSettings
 from headrace.coordinator.transaction.shard import TransactionShard
-from headrace.errors import Error
+from headrace.errors import ClientFault, Error
 from headrace.types import TopicPartition
 from headrace.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from headrace.wire.messages.add_partitions_to_txn import (
@@ -53,6 +52,7 @@ class Story:
         self.log: list[StateRecord] = []
         self.sent: list[TransactionMarkers] = []  # not written yet
         self.markers: list[tuple[TopicPartition, TransactionMarkers]] = []  # written
+        self.has_producer_ids = True
         self._producer_ids = FIRST_PRODUCER_ID
         self._epoch = -1
         self._tickets = 0
@@ -63,6 +63,8 @@ class Story:
         return TransactionShard(self.settings, self._epoch, self.fresh_producer_id)
 
     def fresh_producer_id(self) -> int:
+        if not self.has_producer_ids:
+            raise ClientFault(Error.COORDINATOR_LOAD_IN_PROGRESS)
         self._producer_ids += 1
         return self._producer_ids - 1
 
@@ -253,7 +255,7 @@ class Story:
 
     def put(self, **changes: Any) -> None:
         """Let the log say something of the id that would take thousands of steps to reach."""
-        self.perform(Effects(records=[to_record(replace(self.metadata, **changes))]))
+        self.perform(Effects(records=[to_record(self.metadata._replace(**changes))]))
 
 
 def topics(partitions: Collection[TopicPartition]) -> list[AddPartitionsToTxnTopic]:

@@ -9,7 +9,7 @@ import pytest
 from headrace.coordinator.effects import ProducerIdentity
 from headrace.coordinator.transaction.expiry import Timer, TimerKind
 from headrace.coordinator.transaction.settings import TransactionSettings
-from headrace.errors import ClientFault, Error
+from headrace.errors import Error
 from tests.coordinator.transaction.story import A0, A1, FIRST_PRODUCER_ID, ID, Story
 
 V1 = TransactionSettings(transaction_version=1)
@@ -136,14 +136,10 @@ def test_without_a_fresh_producer_id_the_time_out_is_tried_again() -> None:
     last = story.start()._replace(producer_epoch=32766)
     story.put(producer=last)
     story.add(last, A0)
-
-    def none() -> int:
-        raise ClientFault(Error.COORDINATOR_LOAD_IN_PROGRESS)
-
-    story.shard._fresh_producer_id = none
+    story.has_producer_ids = False
     story.wait(70_000)
     assert story.state == "Ongoing"
-    story.shard._fresh_producer_id = story.fresh_producer_id
+    story.has_producer_ids = True
     story.wait(10_000)
     assert story.state == "PrepareAbort"
 

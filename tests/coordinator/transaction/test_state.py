@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,7 +98,7 @@ def test_metadata_survives_its_bytes() -> None:
 
 def test_an_empty_transaction_has_no_partitions_in_its_record() -> None:
     """Kafka writes null, not an empty list, in the state Empty."""
-    empty = replace(METADATA, state=TransactionState.EMPTY, partitions=frozenset())
+    empty = METADATA._replace(state=TransactionState.EMPTY, partitions=frozenset())
     key, value = through_bytes(empty)
     assert value.transaction_partitions is None
     assert from_record(key, value) == empty
@@ -116,8 +115,8 @@ def test_a_state_that_nobody_writes_is_corrupt(status: int) -> None:
 
 def test_the_last_epoch_is_never_left_for_a_negative_one() -> None:
     """KAFKA-20090: an abort in the last epoch stays in it instead of running over."""
-    last = replace(
-        METADATA, state=TransactionState.ONGOING, producer=ProducerIdentity(7, MAX_PRODUCER_EPOCH)
+    last = METADATA._replace(
+        state=TransactionState.ONGOING, producer=ProducerIdentity(7, MAX_PRODUCER_EPOCH)
     )
     assert last.fenced(0).producer.producer_epoch == MAX_PRODUCER_EPOCH
     aborted = last.fenced(2).prepared(commit=False, version=2, now_ms=1)

@@ -20,6 +20,7 @@ from headrace.cli.options import (
     Servers,
 )
 from headrace.cli.output import Output, emit, emit_rows, table
+from headrace.cli.progress import Progress
 from headrace.cli.target import parse_target
 
 OPTIONAL_GROUPS = Annotated[
@@ -127,9 +128,11 @@ def lag(
     admin = open_admin(target)
     names = groups or [listed.group for listed in list_groups(admin, target)]
     found, failures = require_groups(admin, target, names) if names else ([], [])
-    rows = [
-        row for group in found for row in sum_lag(group.group, read_standings(admin, target, group))
-    ]
+    rows: list[dict[str, Any]] = []
+    with Progress("asking for offsets", len(found), watched=sys.stderr.isatty()) as progress:
+        for done, group in enumerate(found):
+            progress.update(done)
+            rows += sum_lag(group.group, read_standings(admin, target, group))
     if rows or not failures:
         emit_rows(rows, output, ["group", "topic", "partitions", "uncommitted", "lag", "max_lag"])
     raise_all(failures)

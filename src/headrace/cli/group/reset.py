@@ -125,8 +125,7 @@ def reset(
     parts = set(listed) or _choose_parts(admin, target, group, scope, committed)
     borders = _read_borders(admin, parts, wish)
     steps = build_plan(wish.kind, wish.number, borders, committed, listed)
-    for notice in filter(None, (step.notice for step in steps)):
-        print(f"headrace: {notice}", file=sys.stderr)
+    _say_what_was_clamped(steps)
     if export:
         sys.stdout.write(to_csv(steps))
         return
@@ -263,6 +262,11 @@ def _tell(steps: list[Step], output: Output, *, executed: bool) -> None:
     ]
     columns = ["topic", "partition", "current_offset", "new_offset", "result"]
     emit_rows(rows, output, columns)
+
+
+def _say_what_was_clamped(steps: list[Step]) -> None:
+    for notice in filter(None, (step.notice for step in steps)):
+        print(f"headrace: {notice}", file=sys.stderr)
 
 
 def _say_what_keeps_it_a_plan(group: Group) -> None:

@@ -7,6 +7,7 @@ look at the log: a transaction that ended in between is not hanging.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Mapping
 
 from headrace.cli.direct import Brokers
@@ -27,7 +28,7 @@ def find_hanging(
     """The open transactions in these topics that no coordinator knows, oldest first."""
     names = list(topics)
     candidates: list[ProducerState] = []
-    with Progress("asking leaders", total=len(names)) as progress:
+    with Progress("asking leaders", len(names), watched=sys.stderr.isatty()) as progress:
         for done, topic in enumerate(names):
             progress.update(done)
             producers = describe_producers(brokers, topic, sorted(brokers.leaders(topic)))

@@ -15,6 +15,10 @@ STATES: Final = (
 )  # fmt: skip
 
 
+# A coordinator remembers when the last transaction began even after it has ended.
+_ENDED: Final = ("Empty", "CompleteCommit", "CompleteAbort", "Dead")
+
+
 class Listed(NamedTuple):
     transactional_id: str
     producer_id: int
@@ -86,7 +90,7 @@ def describe_transaction(brokers: Brokers, transactional_id: str) -> Described:
     )
     (state,) = answer.transaction_states
     raise_for(state.error_code, f'transactional id "{transactional_id}"')
-    started = state.transaction_start_time_ms
+    is_open = state.transaction_state not in _ENDED and state.transaction_start_time_ms >= 0
     return Described(
         transactional_id=transactional_id,
         coordinator=brokers.find_coordinator(Keeper.TRANSACTION, transactional_id),
@@ -94,7 +98,7 @@ def describe_transaction(brokers: Brokers, transactional_id: str) -> Described:
         producer_epoch=state.producer_epoch,
         state=state.transaction_state,
         timeout_ms=state.transaction_timeout_ms,
-        start_time_ms=started if started >= 0 else None,
+        start_time_ms=state.transaction_start_time_ms if is_open else None,
         partitions=tuple(
             sorted((topic.topic, each) for topic in state.topics for each in topic.partitions)
         ),

@@ -32,14 +32,14 @@ def listed_groups(
         group
         for group in everything
         if (not states or group.group_state.lower() in states)
-        and (not types or group.group_type.lower() in types)
+        and (not types or group.group_type in types)
     ]
 
 
 def _listed(group: Group) -> ListedGroup:
-    protocol_type, group_type = PROTOCOL_TYPE, "Consumer"
+    protocol_type, group_type = PROTOCOL_TYPE, "consumer"
     if isinstance(group, ClassicGroup):
-        protocol_type, group_type = group.protocol_type or "", "Classic"
+        protocol_type, group_type = group.protocol_type or "", "classic"
     return ListedGroup(
         group_id=group.group_id,
         protocol_type=protocol_type,

@@ -18,7 +18,7 @@ from headrace.coordinator.effects import Caller, Effects, ProducerIdentity, Repl
 from headrace.coordinator.group.records import OffsetCommitKey, OffsetCommitValue
 from headrace.coordinator.topics import Topics
 from headrace.errors import ClientFault, Error
-from headrace.types import NO_TIMESTAMP
+from headrace.types import NO_TIMESTAMP, ZERO_UUID
 from headrace.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -103,9 +103,11 @@ def handle_txn_offset_commit(
                 partition_index=wanted.partition_index, error_code=Error.NONE
             )
             answer.partitions.append(outcome)
-            commits += _located(
+            located = _located(
                 topics, topic.name, wanted, outcome, Error.UNKNOWN_TOPIC_OR_PARTITION
             )
+            # These requests do not know ids, and Kafka does not add any for them.
+            commits += [commit._replace(topic_id=ZERO_UUID) for commit in located]
     records = _records(request.group_id, commits, check, metadata_max_size, now_ms, NO_TIMESTAMP)
     producer = ProducerIdentity(request.producer_id, request.producer_epoch)
     return Effects(

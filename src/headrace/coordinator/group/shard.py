@@ -293,8 +293,8 @@ class GroupShard:
         try:
             check_request(request, caller.version, settings.group_consumer_assignors)
             if request.member_epoch != JOIN_EPOCH:
-                message = listing.why_not_found(request.group_id, group, "consumer")
-                raise ClientFault(Error.GROUP_ID_NOT_FOUND, message)
+                why = listing.why_not_found(request.group_id, group, "consumer")
+                raise ClientFault(Error.GROUP_ID_NOT_FOUND, why)
         except ClientFault as fault:
             return Effects(replies=[Reply(caller.ticket, heartbeat_error(fault))])
         new_group: ConsumerGroup | None

@@ -13,9 +13,8 @@ producer id at epoch 0.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from headrace.coordinator.effects import ProducerIdentity, StateRecord
 from headrace.coordinator.transaction.records import (
@@ -41,8 +40,7 @@ _OPEN: Final = (TransactionState.ONGOING, TransactionState.PREPARE_EPOCH_FENCE)
 _NEVER_WRITTEN: Final = (TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE)
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionMetadata:
+class TransactionMetadata(NamedTuple):
     """One transactional id. `partitions` take part in its transaction, if there is one."""
 
     transactional_id: str
@@ -83,6 +81,13 @@ class TransactionMetadata:
         if epoch == 0:
             return ProducerIdentity(self.previous_producer_id, LAST_CLIENT_EPOCH)
         return ProducerIdentity(producer_id, epoch - 1)
+
+    @property
+    def successor(self) -> ProducerIdentity:
+        """Who the producer is when the transaction that is ending is complete."""
+        if self.next_producer_id == NO_PRODUCER_ID:
+            return self.producer
+        return ProducerIdentity(self.next_producer_id, 0)
 
     def with_producer(
         self, producer: ProducerIdentity, timeout_ms: int, now_ms: int
@@ -130,10 +135,9 @@ class TransactionMetadata:
     def completed(self, now_ms: int) -> TransactionMetadata:
         """The outcome is written everywhere; a fresh producer id takes over if there is one."""
         commit = self.state is TransactionState.PREPARE_COMMIT
-        rotates = self.next_producer_id != NO_PRODUCER_ID
         return self._become(
             TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT,
-            producer=ProducerIdentity(self.next_producer_id, 0) if rotates else self.producer,
+            producer=self.successor,
             next_producer_id=NO_PRODUCER_ID,
             partitions=frozenset(),
             last_update_ms=now_ms,
@@ -149,7 +153,7 @@ class TransactionMetadata:
                 f"transactional id {self.transactional_id!r} cannot become {state.label}: "
                 f"it is {self.state.label}"
             )
-        return replace(self, state=state, previous_producer_id=self.producer.producer_id, **changes)
+        return self._replace(state=state, previous_producer_id=self.producer.producer_id, **changes)
 
 
 def _raised(producer: ProducerIdentity) -> ProducerIdentity:

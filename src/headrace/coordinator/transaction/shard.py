@@ -343,9 +343,7 @@ class TransactionShard:
                 decided = fault.error
         if isinstance(decided, TransactionMetadata):
             effects = self._end(decided, now_ms)
-            effects.replies.append(
-                _end_txn_reply(caller, Error.NONE, decided.completed(now_ms).producer)
-            )
+            effects.replies.append(_end_txn_reply(caller, Error.NONE, decided.successor))
             return effects
         producer = known.producer if known is not None and decided is Error.NONE else _NOBODY
         return Effects(replies=[_end_txn_reply(caller, decided, producer)])

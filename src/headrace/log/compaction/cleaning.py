@@ -154,7 +154,6 @@ class Cleaning:
         segment.seal()
         for file in (segment.log, *segment.files_to_sync()):
             file.sync()
-        self._disk.sync_folder(folder)
         segment.close()
         replaced = [source.base_offset for source in sources]
         return CleanedSegment(base_offset, segment.txn_index.exists, replaced)

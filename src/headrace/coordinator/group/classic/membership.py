@@ -115,7 +115,7 @@ class Membership:
     @property
     def rebalance_timeout_ms(self) -> int:
         """The patience of the most patient member."""
-        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+        return max([0, *(member.rebalance_timeout_ms for member in self.members.values())])
 
     # -- members -------------------------------------------------------------------------------
 

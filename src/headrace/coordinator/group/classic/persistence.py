@@ -69,44 +69,22 @@ def load_generation(group: Membership, value: GroupMetadataValue) -> None:
     """Become what a record says; what an earlier record said is gone."""
     if value.members and value.protocol is None:
         raise CorruptData(f"group {group.group_id}: its record has members but no protocol")
-    group.is_recorded = True
-    restore(
-        group,
-        [_member_from(loaded, value) for loaded in value.members],
-        generation_id=value.generation,
-        protocol_type=value.protocol_type or None,
-        protocol_name=value.protocol,
-        leader_id=value.leader,
-        state_since_ms=value.current_state_timestamp,
-    )
-
-
-def restore(
-    group: Membership,
-    members: list[ClassicMember],
-    *,
-    generation_id: int,
-    protocol_type: str | None,
-    protocol_name: str | None,
-    leader_id: str | None,
-    state_since_ms: int,
-) -> None:
-    """Put a group, in which nobody waits, into a generation that began elsewhere."""
     nobody = Effects()
     for member_id in list(group.members):
         group.remove(member_id, nobody)
     assert not nobody.replies, "nobody waits in a group that is being loaded"
-    group.generation_id = generation_id
-    group.protocol_type = protocol_type
-    group.protocol_name = protocol_name
-    group.state = ClassicState.STABLE if members else ClassicState.EMPTY
-    group.state_since_ms = state_since_ms
-    for member in members:
-        if member.member_id in group.members or member.group_instance_id in group.static_members:
-            raise CorruptData(f"group {group.group_id} has {member.member_id} among them twice")
-        group.add(member)
-    if leader_id in group.members:
-        group.leader_id = leader_id
+    group.is_recorded = True
+    group.generation_id = value.generation
+    group.protocol_type = value.protocol_type or None
+    group.protocol_name = value.protocol
+    group.state = ClassicState.STABLE if value.members else ClassicState.EMPTY
+    group.state_since_ms = value.current_state_timestamp
+    for loaded in value.members:
+        if loaded.member_id in group.members or loaded.group_instance_id in group.static_members:
+            raise CorruptData(f"group {group.group_id}: {loaded.member_id} is in its record twice")
+        group.add(_member_from(loaded, value))
+    if value.leader in group.members:
+        group.leader_id = value.leader
 
 
 def _member_from(loaded: MemberMetadata, value: GroupMetadataValue) -> ClassicMember:

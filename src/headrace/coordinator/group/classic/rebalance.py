@@ -9,8 +9,6 @@ generation have the same time once more to ask for their assignment.
 
 from __future__ import annotations
 
-import logging
-
 from headrace.coordinator.effects import Effects
 from headrace.coordinator.group.classic.membership import InitialDelay, Membership
 from headrace.coordinator.group.classic.persistence import metadata_record
@@ -18,7 +16,8 @@ from headrace.coordinator.group.classic.state import ClassicState
 from headrace.coordinator.group.protocol import PROTOCOL_TYPE, subscribed_topics
 from headrace.errors import Error
 
-logger = logging.getLogger("kafka.coordinator.group")
+# Members may name the tiniest rebalance timeout, which must not keep the coordinator busy.
+SHORTEST_WAIT_MS = 1_000
 
 
 def rebalance(group: Membership, now_ms: int, effects: Effects, reason: str) -> None:
@@ -31,12 +30,9 @@ def rebalance(group: Membership, now_ms: int, effects: Effects, reason: str) -> 
 
 def prepare_rebalance(group: Membership, now_ms: int, effects: Effects, reason: str) -> None:
     """Ask all members to join again; they learn of it by their heartbeats."""
-    logger.info(
-        "Group %s rebalances in state %s after generation %d: %s",
-        group.group_id,
-        group.state.value,
-        group.generation_id,
-        reason,
+    effects.notes.append(
+        f"Group {group.group_id} rebalances in state {group.state.value} after generation "
+        f"{group.generation_id}: {reason}"
     )
     if group.state is ClassicState.COMPLETING_REBALANCE:
         for member in group.members.values():
@@ -82,7 +78,8 @@ def complete_join(group: Membership, now_ms: int, effects: Effects) -> None:
         _begin_generation(group, now_ms, effects)
     else:
         # Only silent static members are left: wait until they come back or their sessions end.
-        group.timers.set(group.join_timer, now_ms + group.rebalance_timeout_ms)
+        wait_ms = max(group.rebalance_timeout_ms, SHORTEST_WAIT_MS)
+        group.timers.set(group.join_timer, now_ms + wait_ms)
 
 
 def _begin_empty_generation(group: Membership, now_ms: int, effects: Effects) -> None:

@@ -227,11 +227,12 @@ class Roster:
 
     def _put(self, member_id: str, member: Member | None) -> None:
         """Let a member be what it is now, or be gone, in all that is derived from members."""
-        before = self.members.pop(member_id, None)
+        before = self.members.get(member_id)
         self._lagging.discard(member_id)
         if before is not None:
             self._forget(before)
         if member is None:
+            self.members.pop(member_id, None)
             return
         self.members[member_id] = member
         for owned in (member.assigned, member.revoking):

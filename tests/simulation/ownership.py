@@ -1,0 +1,97 @@
+"""Who may consume what, and that generations and epochs only grow.
+
+Clients say what they own; that counts as long as the coordinator has them as members. In a classic
+group two members of one generation never own the same partition, in a consumer group no two members
+do at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.coordinator.group.classic import ClassicGroup
+from headrace.coordinator.group.shard import GroupShard
+from headrace.errors import Error
+from headrace.types import TopicPartition
+from headrace.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from headrace.wire.messages.sync_group import SyncGroupRequest
+from tests.simulation.failure import check
+from tests.simulation.members import Member
+from tests.simulation.network import Call
+
+
+class Ownership:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}  # what a group was last seen to be in, in this life
+        self._member_epochs: dict[tuple[str, str], int] = {}
+        self._told: dict[str, int] = {}  # the highest that a client was told, and must survive
+
+    def on_answer(self, call: Call, response: Any) -> None:
+        request = call.request
+        if isinstance(request, SyncGroupRequest) and response.error_code == Error.NONE:
+            self._tell(request.group_id, request.generation_id)
+        elif isinstance(request, ConsumerGroupHeartbeatRequest) and not response.error_code:
+            self._tell(request.group_id, response.member_epoch)
+
+    def _tell(self, group_id: str, number: int) -> None:
+        self._told[group_id] = max(self._told.get(group_id, 0), number)
+
+    def look(self, shard: GroupShard, members: Iterable[Member]) -> None:
+        """Look at all groups of a shard, and at those clients that say they are in them."""
+        for group_id, group in shard.groups.items():
+            is_classic = isinstance(group, ClassicGroup)
+            number: int = group.generation_id if is_classic else group.group_epoch  # type: ignore[union-attr]
+            self._check_number(group_id, number)
+            if not is_classic:
+                for member_id, known in group.members.items():
+                    self._check_member_epoch(group_id, member_id, known.member_epoch)
+            owners: dict[tuple[int, TopicPartition], str] = {}
+            for member in members:
+                if member.group_id != group_id or member.member_id not in group.members:
+                    continue
+                generation = member.number if is_classic else 0
+                for where in member.owned:
+                    other = owners.setdefault((generation, where), member.member_id)
+                    check(
+                        other == member.member_id,
+                        "one-owner",
+                        f"{where} of {group_id} is owned by {other} and {member.member_id}",
+                    )
+
+    def _check_number(self, group_id: str, number: int) -> None:
+        before = self._numbers.get(group_id, 0)
+        check(
+            number >= before, "epochs-grow", f"{group_id} was in {before} and is in {number} now"
+        )
+        self._numbers[group_id] = number
+
+    def _check_member_epoch(self, group_id: str, member_id: str, epoch: int) -> None:
+        key = (group_id, member_id)
+        before = self._member_epochs.get(key, 0)
+        if epoch <= 0:  # it left to return, or it joins again
+            self._member_epochs.pop(key, None)
+            return
+        check(
+            epoch >= before,
+            "epochs-grow",
+            f"{member_id} of {group_id} was in {before} and is in {epoch} now",
+        )
+        self._member_epochs[key] = epoch
+
+    def look_after_load(self, shard: GroupShard) -> None:
+        """A new life may know less than the last one did, but not less than clients were told."""
+        for group_id, group in shard.groups.items():
+            is_classic = isinstance(group, ClassicGroup)
+            number: int = group.generation_id if is_classic else group.group_epoch  # type: ignore[union-attr]
+            told = self._told.get(group_id, 0)
+            check(
+                number >= told,
+                "epochs-grow",
+                f"members of {group_id} were told {told}, after the load it is in {number}",
+            )
+            self._numbers[group_id] = number
+            for key in [each for each in self._member_epochs if each[0] == group_id]:
+                del self._member_epochs[key]
