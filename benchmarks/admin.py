@@ -50,10 +50,16 @@ def wait_for_leaders(broker: Broker, topics: Sequence[str]) -> None:
 def find_coordinator(broker: Broker) -> None:
     """Wait until the broker coordinates groups: it makes its internal topic when it is asked."""
     consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "probe"})
+
+    def answers() -> bool:
+        try:
+            consumer.committed([TopicPartition("probe", 0)], timeout=_TIMEOUT_S)
+        except KafkaException:
+            return False
+        return True
+
     try:
-        consumer.committed([TopicPartition("probe", 0)], timeout=_TIMEOUT_S)
-    except KafkaException as error:
-        raise BenchmarkError(f"{broker.name} coordinates no groups: {error}") from error
+        broker.wait_until(answers, what="a group coordinator")
     finally:
         consumer.close()
 

@@ -1,7 +1,7 @@
 """One broker and one of each client for all tests of this folder.
 
 HEADRACE_TEST_BOOTSTRAP=host:port runs the same tests against any broker that is already running
-(with num.partitions=4), Apache Kafka above all: what is claimed here must be true of it first.
+(with BROKER_PROPERTIES), Apache Kafka above all: what is claimed here must be true of it first.
 """
 
 from __future__ import annotations
@@ -16,19 +16,37 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from tests.clients.consumer.application import Members
     from tests.clients.drivers.aiokafka import Aiokafka
+    from tests.clients.drivers.java_consumer import JavaConsumers, OpenedConsumers
     from tests.clients.drivers.kafka_python import KafkaPython
     from tests.clients.drivers.kcat import Kcat
     from tests.clients.drivers.librdkafka import Librdkafka
     from tests.clients.drivers.program import ForeignClient
     from tests.clients.raw import Connection
 
-pytest.register_assert_rewrite("tests.clients.contract", "tests.clients.requests")
+pytest.register_assert_rewrite(
+    "tests.clients.contract",
+    "tests.clients.requests",
+    "tests.clients.consumer.application",
+    "tests.clients.drivers.java_consumer",
+    "tests.clients.groups.raw_members",
+)
 
 HERE = Path(__file__).resolve().parent
 # The first test of a client may fetch or build it.
 FIRST_USE_TIMEOUT_SECONDS = 600
-BROKER_PROPERTIES = {"num.partitions": "4"}
+# Groups and retention do not let a test wait.
+BROKER_PROPERTIES = {
+    "num.partitions": "4",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "100",
+    "group.consumer.min.session.timeout.ms": "100",
+    "group.consumer.min.heartbeat.interval.ms": "50",
+    "group.consumer.heartbeat.interval.ms": "50",
+    "offsets.retention.check.interval.ms": "100",
+    "log.retention.check.interval.ms": "100",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -86,6 +104,22 @@ def topic(new_topic: Callable[..., str]) -> str:
     return new_topic()
 
 
+@pytest.fixture
+def group() -> str:
+    """A group that nobody knows."""
+    return f"g-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def members(bootstrap: str) -> Iterator[Members]:
+    """Makes consumers of librdkafka that are members of groups; they leave with the test."""
+    from tests.clients.consumer.application import Members
+
+    made = Members(bootstrap)
+    yield made
+    made.close()
+
+
 @pytest.fixture(scope="session")
 def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the client programs leave what they have to say on stderr."""
@@ -128,6 +162,23 @@ def java(bootstrap: str, kafka_classpath: str, scratch: Path) -> Iterator[Foreig
 
     with java_client(bootstrap, kafka_classpath, scratch) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def java_program(bootstrap: str, kafka_classpath: str, scratch: Path) -> Iterator[JavaConsumers]:
+    from tests.clients.drivers.java_consumer import JavaConsumers
+
+    with JavaConsumers(bootstrap, kafka_classpath, scratch) as program:
+        yield program
+
+
+@pytest.fixture
+def java_consumers(java_program: JavaConsumers) -> Iterator[OpenedConsumers]:
+    """Makes consumers of the Java client; they are closed with the test."""
+    from tests.clients.drivers.java_consumer import OpenedConsumers
+
+    with OpenedConsumers(java_program) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -50,7 +50,10 @@ class OffsetsLedger:
         self._catalogue = catalogue
         self._chain_group = chain_group
         self._possible: dict[Key, Possible] = {}
-        self.chain: dict[TopicPartition, int] = {}  # the committed offsets of the transformers
+        # The committed offsets of the transformers: for good, and as this life of the broker
+        # has them, which may not be on disk yet.
+        self.chain: dict[TopicPartition, int] = {}
+        self._live_chain: dict[TopicPartition, int] = {}
 
     # What goes over the wire.
 
@@ -70,7 +73,7 @@ class OffsetsLedger:
                     for each in topic.partitions:
                         where = TopicPartition(topic.name, each.partition_index)
                         if each.error_code == Error.NONE:
-                            self._see(group.group_id, where, each.committed_offset, "fetched")
+                            self._see(group.group_id, where, each.committed_offset, for_good=True)
 
     def _commits_of(self, call: Call) -> list[tuple[Key, int]]:
         request: OffsetCommitRequest = call.request
@@ -104,15 +107,16 @@ class OffsetsLedger:
 
     # What is seen.
 
-    def look(self, shard: GroupShard, names: set[str]) -> None:
-        """Compare what a shard has committed."""
+    def look(self, shard: GroupShard, names: set[str], *, for_good: bool) -> None:
+        """Compare what a shard has committed; `for_good` if all of it is safe by now."""
         for name in names:
             for where, committed in shard.offsets.of_group(name).items():
-                self._see(name, where, committed.offset, "committed")
+                self._see(name, where, committed.offset, for_good=for_good)
 
     def look_after_load(self, shard: GroupShard, names: set[str]) -> None:
         """As `look`, and nothing that must be there may be missing."""
-        self.look(shard, names)
+        if self._chain_group in names:
+            self._live_chain.clear()
         for (name, where), possible in self._possible.items():
             if name in names and where not in shard.offsets.of_group(name):
                 check(
@@ -128,24 +132,27 @@ class OffsetsLedger:
                     "commits-survive",
                     f"{self._chain_group} had {offset} of {where} and has {found}",
                 )
+        self.look(shard, names, for_good=True)
 
-    def _see(self, name: str, where: TopicPartition, offset: int, how: str) -> None:
+    def _see(self, name: str, where: TopicPartition, offset: int, *, for_good: bool) -> None:
         if name == self._chain_group:
-            before = self.chain.get(where, -1)
+            before = max(self.chain.get(where, -1), self._live_chain.get(where, -1))
             check(
                 offset >= before,
                 "offsets-go-forward",
-                f"{name} {how} {offset} of {where} after {before}",
+                f"{name} has committed {offset} of {where} after {before}",
             )
             if offset >= 0:
-                self.chain[where] = offset
+                self._live_chain[where] = offset
+                if for_good:
+                    self.chain[where] = offset
             return
         allowed = self._possible.setdefault((name, where), Possible()).values()
         seen = None if offset < 0 else offset
         check(
             seen in allowed,
             "commits-as-acknowledged",
-            f"{name} {how} {seen} of {where}, but only {allowed} may be",
+            f"{name} has committed {seen} of {where}, but only {allowed} may be",
         )
 
     def check_promised(self, attempt: Attempt) -> None:
