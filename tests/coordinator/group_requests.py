@@ -65,17 +65,20 @@ def join_request(
     *,
     topics: tuple[str, ...] = ("orders",),
     protocol_type: str = "consumer",
+    protocols: tuple[str, ...] = ("range",),
+    metadata: bytes | None = None,
     session_timeout_ms: int = SESSION_MS,
     rebalance_timeout_ms: int = SESSION_MS,
 ) -> JoinGroupRequest:
-    subscription = encode_subscription(ConsumerProtocolSubscription(topics=list(topics)), 1)
+    if metadata is None:
+        metadata = encode_subscription(ConsumerProtocolSubscription(topics=list(topics)), 1)
     return JoinGroupRequest(
         group_id=group,
         session_timeout_ms=session_timeout_ms,
         rebalance_timeout_ms=rebalance_timeout_ms,
         member_id=member_id,
         protocol_type=protocol_type,
-        protocols=[JoinGroupRequestProtocol(name="range", metadata=subscription)],
+        protocols=[JoinGroupRequestProtocol(name=name, metadata=metadata) for name in protocols],
     )
 
 

@@ -82,6 +82,18 @@ class OffsetsPartition:
             self.answers[reply.ticket] = reply.response
         self._loaded()
 
+    def compact(self) -> None:
+        """Keep what compaction keeps at least, the last value of each key; and load that."""
+        last = {entry.key: offset for offset, entry in enumerate(self.log)}
+        kept = [
+            entry
+            for offset, entry in enumerate(self.log)
+            if entry.ends_with_commit is not None
+            or (last[entry.key] == offset and entry.value is not None)
+        ]
+        self.log = kept
+        self.restart()
+
     def perform(self, effects: Effects) -> None:
         """Let happen what the shard asked for."""
         assert not effects.send

@@ -211,6 +211,14 @@ def test_topics_in_use(partition: OffsetsPartition, kind: str) -> None:
     assert partition.fetch("g", "payments") == [-1]
 
 
+def test_members_that_cannot_be_understood(partition: OffsetsPartition) -> None:
+    """Consumers whose subscription makes no sense may read any topic."""
+    commit(partition, "g", 5)
+    join_classic(partition, "g", metadata=b"?")
+    found = outcomes(delete_offsets(partition, "g", "orders", 0))
+    assert found == [Error.GROUP_SUBSCRIBED_TO_TOPIC]
+
+
 def test_groups_whose_offsets_cannot_be_deleted(partition: OffsetsPartition) -> None:
     """Unknown groups, groups without name, and members that are no consumers."""
     join_classic(partition, "connect", protocol_type="connect")
@@ -240,7 +248,7 @@ def test_simple_groups_expire_by_commit(partition: OffsetsPartition) -> None:
     for _ in range(2):
         assert partition.shard.groups == {}
         assert partition.fetch("g", "orders", 0, 1) == [-1, -1]
-        partition.restart()
+        partition.compact()
 
 
 def test_groups_expire_after_their_last_member(partition: OffsetsPartition) -> None:
@@ -275,6 +283,14 @@ def test_what_consumers_no_longer_read_expires(partition: OffsetsPartition) -> N
     assert partition.fetch("cg", "payments") == [-1]
 
 
+def test_members_keep_their_group(partition: OffsetsPartition) -> None:
+    """A group without offsets is forgotten only if it has no members either."""
+    join_classic(partition, "g", session_timeout_ms=1_800_000)
+    join_consumer(partition, "cg")
+    partition.perform(partition.shard.expire_offsets(partition.now_ms))
+    assert set(partition.shard.groups) == {"g", "cg"}
+
+
 def test_pending_offsets_keep_their_group(partition: OffsetsPartition) -> None:
     """A group is not forgotten while a transaction may still commit to it."""
     txn_commit(partition, "g", 5)
@@ -304,7 +320,7 @@ def test_expiry_comes_in_pieces() -> None:
     partition.now_ms += WEEK_MS
     first = partition.shard.expire_offsets(partition.now_ms)
     assert len(first.records) == MOST_TOMBSTONES + 1
-    partition.pass_time(CHECK_MS)
+    partition.pass_time(1)
     assert partition.shard.groups == {}
 
 

@@ -120,14 +120,18 @@ def test_a_consumer_group_that_does_not_exist(partition: OffsetsPartition) -> No
 
 def test_settings_of_one_group() -> None:
     """A group may have its own heartbeat interval, within the limits of the broker."""
-    partition = OffsetsPartition(
-        overrides=lambda group: {"consumer.heartbeat.interval.ms": "7000"} if group == "a" else {}
-    )
-    intervals = [
-        partition.ask("consumer_group_heartbeat", heartbeat_request(group), 1).heartbeat_interval_ms
+    interval = "consumer.heartbeat.interval.ms"
+    overrides = {"a": {interval: "7000"}}
+    partition = OffsetsPartition(overrides=lambda group: overrides.get(group, {}))
+    answers = [
+        partition.ask("consumer_group_heartbeat", heartbeat_request(group), 1)
         for group in ("a", "b")
     ]
-    assert intervals == [7_000, 5_000]
+    assert [answer.heartbeat_interval_ms for answer in answers] == [7_000, 5_000]
+    overrides["a"] = {interval: "9000"}
+    request = heartbeat_request("a", "m1", answers[0].member_epoch)
+    answer = partition.ask("consumer_group_heartbeat", request, 1)
+    assert answer.heartbeat_interval_ms == 9_000, "a change is noticed at once"
     limited = GroupSettings().for_group({"consumer.session.timeout.ms": "999999"})
     assert limited.group_consumer_session_timeout_ms == 60_000
 
@@ -142,7 +146,7 @@ def test_an_empty_classic_group_becomes_a_consumer_group(partition: OffsetsParti
     for _ in range(2):
         assert isinstance(partition.shard.groups["g"], ConsumerGroup)
         assert partition.fetch("g") == [5]
-        partition.restart()
+        partition.compact()
 
 
 def test_an_empty_consumer_group_becomes_a_classic_group(partition: OffsetsPartition) -> None:
@@ -152,10 +156,14 @@ def test_an_empty_consumer_group_becomes_a_classic_group(partition: OffsetsParti
     refused = partition.ask("join_group", join_request("g", "m"), 5)
     assert refused.error_code == Error.UNKNOWN_MEMBER_ID
     assert listed(partition) == [("g", "consumer", "Empty", "consumer")]
-    join_classic(partition, "g")
+    member_id, _ = join_classic(partition, "g")
     for _ in range(2):
         assert listed(partition) == [("g", "consumer", "Stable", "classic")]
         partition.restart()
+    leave(partition, "g", member_id)
+    assert delete(partition, "g") is Error.NONE
+    partition.compact()
+    assert partition.shard.groups == {}, "nothing of the consumer group was left in the log"
 
 
 def test_an_upgrade_takes_members_along(partition: OffsetsPartition) -> None:
@@ -167,7 +175,7 @@ def test_an_upgrade_takes_members_along(partition: OffsetsPartition) -> None:
         group = partition.shard.groups["g"]
         assert isinstance(group, ConsumerGroup)
         assert set(group.members) == {member_id, "modern"}
-        partition.restart()
+        partition.compact()
     request = HeartbeatRequest(group_id="g", generation_id=generation_id, member_id=member_id)
     answer = partition.ask("heartbeat", request, 3)
     assert answer.error_code == Error.REBALANCE_IN_PROGRESS
@@ -204,22 +212,35 @@ def test_a_downgrade_keeps_classic_members(partition: OffsetsPartition, by: str)
     assert set(group.members) == {member_id}
     ticket = partition.begin("join_group", join_request("g", member_id), 5)
     assert partition.answers[ticket].error_code == Error.NONE
-    partition.restart()
+    partition.compact()
     assert isinstance(partition.shard.groups["g"], ClassicGroup)
+
+
+def test_a_downgrade_keeps_all_protocols(partition: OffsetsPartition) -> None:
+    """Members are known to speak what they spoke before, not just what was chosen last."""
+    join_classic(partition, "g", protocols=("range", "roundrobin"))
+    join_consumer(partition, "g", member_id="modern")
+    partition.ask("consumer_group_heartbeat", heartbeat_request("g", "modern", LEAVE), 1)
+    refused = partition.ask("join_group", join_request("g", protocols=("sticky",)), 3)
+    assert refused.error_code == Error.INCONSISTENT_GROUP_PROTOCOL
+    ticket = partition.begin("join_group", join_request("g", protocols=("roundrobin",)), 3)
+    assert ticket not in partition.answers, "it waits for the other one"
 
 
 def test_a_downgrade_and_a_timer_of_the_same_moment(partition: OffsetsPartition) -> None:
     """Timers that came due together with the one that ended the group find nothing to do."""
     for member_id in ("m1", "m2"):
         join_consumer(partition, "cg", member_id=member_id)
-    keys = [("consumer-session", "cg", "m1"), ("consumer-session", "cg", "m2")]
-    assert all(key in partition.shard.timers for key in keys)
-    join_classic_group = ClassicGroup(
-        "cg", partition.settings, partition.shard.timers, partition._new_uuid
-    )
-    partition.shard.groups["cg"] = join_classic_group
+    late = partition.now_ms + 45_000
+    due: list[Any] = partition.shard.timers.due(late)
+    keys = [key for key in due if key[0] == "consumer-session"]
+    assert len(keys) == 2
+    for member_id in ("m1", "m2"):
+        partition.ask("consumer_group_heartbeat", heartbeat_request("cg", member_id, LEAVE), 1)
+    join_classic(partition, "cg")
     for key in keys:
-        assert partition.shard.on_timer(key, partition.now_ms).records == []
+        assert partition.shard.on_timer(key, late).records == []
+    assert partition.shard.on_timer(("classic-join", "gone"), late).records == []
 
 
 # -- describing and listing ------------------------------------------------------------------
@@ -305,6 +326,14 @@ def test_deleting_groups(partition: OffsetsPartition) -> None:
         assert partition.shard.groups == {}
         assert list(partition.shard.offsets.group_ids()) == []
         partition.restart()
+
+
+def test_a_deleted_group_expects_nobody(partition: OffsetsPartition) -> None:
+    """Not even the member that was given an id and has not come back with it (KIP-394)."""
+    partition.ask("join_group", join_request("g"), 5)
+    assert len(partition.shard.timers) == 2
+    assert delete(partition, "g") is Error.NONE
+    assert len(partition.shard.timers) == 1
 
 
 def test_groups_with_members_stay(partition: OffsetsPartition) -> None:

@@ -86,19 +86,20 @@ class Transformer:
                 yield from self._member.maintain()
                 yield from fetch_positions(self._stage, self._member)
                 yield from self._transform()
-                yield Sleep(self._rng.randrange(1, _PAUSE_MS))
         except Fenced:
             self._member.owned = set()
         yield from self._member.leave()
 
     def _transform(self) -> Steps:
         positions = self._member.positions
-        if not positions:
-            return
-        where = self._rng.choice(sorted(positions))
-        reply = yield Ask(DATA, Read(where, positions[where]), 0)
+        reply = None
+        if positions:
+            where = self._rng.choice(sorted(positions))
+            reply = yield Ask(DATA, Read(where, positions[where]), 0)
         if reply is None or reply.error_code or not reply.records:
+            yield Sleep(self._rng.randrange(_PAUSE_MS, 3 * _PAUSE_MS))
             return
+        yield from stall(self._stage.schedule)
         taken = reply.records[: self._rng.randrange(1, 4)]
         attempt = self._stage.begin_attempt(
             self._producer.transactional_id, self._member.group_id
@@ -113,13 +114,20 @@ class Transformer:
         attempt.offsets[where] = taken[-1].offset + 1
         wants_commit = self._rng.random() < 0.85
         is_committed = yield from self._producer.transact(
-            attempt, self._member, commit=wants_commit
+            attempt, self._member, stall(self._stage.schedule), commit=wants_commit
         )
         if is_committed:
             if where in positions:
                 positions[where] = attempt.offsets[where]
         else:
             self._member.positions.clear()
+
+
+def stall(schedule: Schedule) -> Steps:
+    """Now and then a program hangs for longer than anybody is ready to wait for it."""
+    if schedule.rng.random() < 0.06:
+        schedule.note("it hangs")
+        yield Sleep(schedule.rng.randrange(1_000, 5_000))
 
 
 class Reader:
@@ -135,7 +143,7 @@ class Reader:
             yield from self._member.maintain()
             yield from fetch_positions(self._stage, self._member)
             yield from self._consume()
-            yield Sleep(self._rng.randrange(1, 2 * _PAUSE_MS))
+            yield Sleep(self._rng.randrange(_PAUSE_MS, 3 * _PAUSE_MS))
         yield from self._member.leave()
 
     def _consume(self) -> Steps:
@@ -152,6 +160,7 @@ class Reader:
         if self._rng.random() < 0.1:
             offset = self._rng.randrange(offset)  # it wants to read something again
         positions[where] = offset
+        yield from stall(self._stage.schedule)
         yield from self._commit(where, offset)
 
     def _commit(self, where: TopicPartition, offset: int) -> Steps:

@@ -113,8 +113,8 @@ class TransactionalProducer:
                 raise Fenced
             yield Sleep(_PAUSE_MS)
 
-    def transact(self, attempt: Attempt, member: Member, *, commit: bool) -> Steps:
-        """Write what the attempt says and end it; whether it was committed."""
+    def transact(self, attempt: Attempt, member: Member, pause: Steps, *, commit: bool) -> Steps:
+        """Write what the attempt says, pause, and end it; whether it was committed."""
         try:
             if not self._is_v2:
                 yield from self._add_partitions(attempt)
@@ -122,6 +122,7 @@ class TransactionalProducer:
         except Refused as refused:
             member.on_error(refused.error)
             commit = False
+        yield from pause
         yield from self._end(attempt, commit)
         if not commit and not self._is_v2:
             # Nobody knows which sequences were taken; the next epoch begins anew (KIP-360).

@@ -65,9 +65,9 @@ class Schedule:
         self.recent.append(line)
         self._digest.update(line.encode())
 
-    def step(self) -> bool:
-        """Let the next event happen; False if there is none."""
-        while self._heap:
+    def step(self, until_ms: int) -> bool:
+        """Let the next event happen; False if there is none before `until_ms`."""
+        while self._heap and self._heap[0][0] <= self._started_ms + until_ms:
             at_ms, _, alarm = heappop(self._heap)
             if alarm.call is None:
                 continue

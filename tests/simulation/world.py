@@ -150,14 +150,13 @@ class World:
             self._start_broker()
             self._populate()
             self._plan_upheaval()
-            self._run_until(lambda: self.schedule.elapsed_ms >= STORM_MS)
+            self._run(STORM_MS)
             self._heal()
-            self._run_until(self._is_finished)
+            self._run(HEALING_MS, self._is_finished)
             if not self._is_finished():
                 fail("progress", f"committed is only {self.witness.offsets.chain}")
             self.is_closing = True
-            end_ms = self.schedule.elapsed_ms + QUIET_MS
-            self._run_until(lambda: self.schedule.elapsed_ms >= end_ms)
+            self._run(QUIET_MS)
             assert self.broker is not None
             self.witness.check_end(self.broker, self.network.unanswered.values())
         except AssertionError as broken:
@@ -171,11 +170,11 @@ class World:
         is_fed = feeder is not None and not feeder.is_running
         return is_fed and self.witness.is_complete()
 
-    def _run_until(self, is_over: Callable[[], bool]) -> None:
-        deadline_ms = self.schedule.elapsed_ms + HEALING_MS
-        while not is_over() and self.schedule.elapsed_ms < deadline_ms:
+    def _run(self, duration_ms: int, is_over: Callable[[], bool] = lambda: False) -> None:
+        until_ms = self.schedule.elapsed_ms + duration_ms
+        while not is_over():
             try:
-                if not self.schedule.step():
+                if not self.schedule.step(until_ms):
                     return
             except SimulatedCrash:
                 self._crash()

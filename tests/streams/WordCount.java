@@ -12,15 +12,15 @@ import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.Produced;
 
 /**
- * Counts words with exactly_once_v2. Caching is off, so that every single count is written: the
+ * Counts words. Caching is off, so that every single count is written: with exactly_once_v2 the
  * output of a word must be 1, 2, 3 … without a gap or a repetition, whatever was killed meanwhile.
  *
- * <p>Arguments: bootstrap servers, state folder, input topic, output topic. Prints "running" each
- * time the application is ready. SIGTERM closes it in order.
+ * <p>Arguments: bootstrap servers, state folder, input topic, output topic, guarantee. Prints
+ * "running" each time the application is ready. SIGTERM closes it in order.
  */
 public final class WordCount {
     public static void main(String[] words) throws InterruptedException {
-        var streams = new KafkaStreams(topology(words[2], words[3]).build(), settings(words[0], words[1]));
+        var streams = new KafkaStreams(topology(words[2], words[3]).build(), settings(words[0], words[1], words[4]));
         var ended = new CountDownLatch(1);
         streams.setStateListener((now, before) -> {
             if (now == KafkaStreams.State.RUNNING) {
@@ -51,12 +51,12 @@ public final class WordCount {
         return builder;
     }
 
-    private static Properties settings(String bootstrap, String folder) {
+    private static Properties settings(String bootstrap, String folder, String guarantee) {
         var settings = new Properties();
         settings.put(StreamsConfig.APPLICATION_ID_CONFIG, "word-count");
         settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
         settings.put(StreamsConfig.STATE_DIR_CONFIG, folder);
-        settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
+        settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, guarantee);
         settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
         settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
         settings.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 1);

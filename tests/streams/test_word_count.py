@@ -27,6 +27,13 @@ LINES_PER_SECOND = 100
 DRAIN_SECONDS = 40
 
 
+def create_topics(bootstrap: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    topics = [NewTopic(topic, PARTITIONS, 1) for topic in ("lines", "counts")]
+    for future in admin.create_topics(topics).values():
+        future.result(30)
+
+
 class Author:
     """Writes lines of random words until it is stopped, and counts what it wrote."""
 
@@ -86,11 +93,18 @@ def read_counts(bootstrap: str, expected: Counter[str]) -> dict[str, list[int]]:
     return counts
 
 
+BLOWS = {
+    "exactly_once_v2": ("kill", "broker", "close", "broker", "kill"),
+    "at_least_once": ("close", "close"),  # what only an orderly end leaves exact
+}
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(240)
+@pytest.mark.parametrize("guarantee", BLOWS)
 @pytest.mark.spec("slides:E14")
-def test_word_count_survives_restarts(tmp_path: Path) -> None:
-    """exactly_once_v2 over kill -9 of the application and of the broker, and clean restarts:
+def test_word_count_survives_restarts(tmp_path: Path, guarantee: str) -> None:
+    """Restarts in order for both guarantees, kill -9 of application and broker for exactly-once:
     every word is counted 1, 2, 3 … to its exact number.
     """
     seed = int(os.environ.get("HEADRACE_SEED", random.randrange(1 << 32)))
@@ -98,15 +112,13 @@ def test_word_count_survives_restarts(tmp_path: Path) -> None:
     kind = os.environ.get("HEADRACE_CHAOS_BROKER", "headrace")
     broker = victim(kind, tmp_path / "data")
     broker.start()
-    bootstrap = broker.bootstrap_servers
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    topics = [NewTopic(topic, PARTITIONS, 1) for topic in ("lines", "counts")]
-    for future in admin.create_topics(topics).values():
-        future.result(30)
-    application = WordCount(bootstrap, tmp_path, source="lines", target="counts")
-    author = Author(bootstrap, rng)
+    create_topics(broker.bootstrap_servers)
+    application = WordCount(
+        broker.bootstrap_servers, tmp_path, source="lines", target="counts", guarantee=guarantee
+    )
+    author = Author(broker.bootstrap_servers, rng)
     try:
-        for blow in ("kill", "broker", "close", "broker", "kill"):
+        for blow in BLOWS[guarantee]:
             application.start()
             application.await_running()
             time.sleep(rng.uniform(0.5, 2.5))
@@ -117,17 +129,16 @@ def test_word_count_survives_restarts(tmp_path: Path) -> None:
             application.stop(kill=blow != "close")
         application.start()
         expected = author.finish()
-        counts = read_counts(bootstrap, expected)
+        counts = read_counts(broker.bootstrap_servers, expected)
         application.stop()
     finally:
         author.finish()
         application.stop(kill=True)
         broker.kill()
-    message = f"HEADRACE_SEED={seed}\n{application.last_words()}"
-    assert expected.total() > 500, "too few words to prove anything"
+    assert expected.total() > 200, "too few words to prove anything"
     wrong = {
         word: counts[word]
         for word, total in expected.items()
         if counts[word] != list(range(1, total + 1))
     }
-    assert not wrong, message
+    assert not wrong, f"HEADRACE_SEED={seed}\n{application.last_words()}"

@@ -40,8 +40,10 @@ def class_path() -> str:
 class WordCount:
     """The application; its state folder survives, as on a machine that comes back."""
 
-    def __init__(self, bootstrap: str, folder: Path, *, source: str, target: str) -> None:
-        words = (bootstrap, folder / "state", source, target)
+    def __init__(
+        self, bootstrap: str, folder: Path, *, source: str, target: str, guarantee: str
+    ) -> None:
+        words = (bootstrap, folder / "state", source, target, guarantee)
         self._command = java_command(class_path(), "WordCount", *words)
         self._errors = folder / "word-count.err"
         self._process: subprocess.Popen[bytes] | None = None

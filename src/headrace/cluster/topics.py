@@ -161,7 +161,7 @@ def create_partitions(
                 "were given.",
             )
         for brokers in assignments:
-            _check_replicas(image, brokers, len(first))
+            check_replicas(image, brokers, len(first))
         replicas = assignments
     partitions = [*topic.partitions, *(_new_partition(brokers) for brokers in replicas)]
     return PartitionsAdded(replace(topic, partitions=partitions), existing)
@@ -185,7 +185,7 @@ def _manual_assignment(image: ClusterImage, request: NewTopic) -> Sequence[Seque
             raise ClientFault(
                 Error.INVALID_REPLICA_ASSIGNMENT, f"Partition {partition} is assigned twice."
             )
-        _check_replicas(image, replicas, size)
+        check_replicas(image, replicas, size)
         size = len(replicas)
         by_partition[partition] = replicas
     if sorted(by_partition) != list(range(len(by_partition))):
@@ -235,7 +235,9 @@ def _check_size(partitions: int) -> None:
         )
 
 
-def _check_replicas(image: ClusterImage, replicas: Sequence[int], size: int | None) -> None:
+def check_replicas(
+    image: ClusterImage, replicas: Sequence[int], size: int | None = None
+) -> None:
     """Refuse replicas of one partition that cannot be, or are not as many as the others have."""
     if not replicas:
         raise ClientFault(Error.INVALID_REPLICA_ASSIGNMENT, "A partition has no replicas assigned.")

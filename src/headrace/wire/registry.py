@@ -87,6 +87,7 @@ _APIS: Final = {
         Api(42, "DeleteGroups", 0, 2),
         Api(43, "ElectLeaders", 0, 2),
         Api(44, "IncrementalAlterConfigs", 0, 1),
+        Api(45, "AlterPartitionReassignments", 0, 1),
         Api(46, "ListPartitionReassignments", 0, 0),
         Api(47, "OffsetDelete", 0, 0),
         Api(57, "UpdateFeatures", 0, 2),

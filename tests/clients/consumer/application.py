@@ -19,23 +19,26 @@ Partition = tuple[str, int]
 
 
 class Member:
-    """A consumer with what happened to it."""
+    """A consumer with what happened to it.
+
+    Settings have `_` for `.`, as in `fetch_min_bytes=1`; None leaves one to the client.
+    """
 
     def __init__(self, bootstrap: str, group: str, **settings: Any) -> None:
-        self.consumer = Consumer(
-            {
-                "bootstrap.servers": bootstrap,
-                "log_level": 0,
-                "group.id": group,
-                "auto.offset.reset": "earliest",
-                "enable.auto.commit": False,
-                "session.timeout.ms": 6000,
-                "heartbeat.interval.ms": 100,
-                "fetch.wait.max.ms": 50,
-                "topic.metadata.refresh.interval.ms": 200,
-                **dotted(settings),
-            }
-        )
+        wanted = {
+            "bootstrap.servers": bootstrap,
+            "log_level": 0,
+            "group.id": group,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "fetch.wait.max.ms": 50,
+            "topic.metadata.refresh.interval.ms": 200,
+            **dotted(settings),
+        }
+        # Members of the new protocol are told by the broker how often to send a sign of life.
+        if wanted.get("group.protocol", "classic") == "classic":
+            wanted = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 100, **wanted}
+        self.consumer = Consumer({key: each for key, each in wanted.items() if each is not None})
         self.messages: list[Message] = []
         self.faults: list[KafkaException] = []
         self.events: list[tuple[str, list[Partition]]] = []
@@ -219,5 +222,8 @@ def pairs(partitions: Iterable[TopicPartition]) -> list[Partition]:
 
 
 def dotted(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings with `_` for `.`, as in `linger_ms=20`, under Kafka's names."""
-    return {name.replace("_", "."): value for name, value in settings.items()}
+    """Settings with `_` for `.`, under Kafka's names; callbacks keep theirs."""
+    return {
+        name if callable(value) else name.replace("_", "."): value
+        for name, value in settings.items()
+    }

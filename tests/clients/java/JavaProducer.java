@@ -23,6 +23,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Partitioner;
@@ -46,6 +48,8 @@ public final class JavaProducer {
     static final Map<String, List<String>> CALLS = new ConcurrentHashMap<>();
 
     public static void main(String[] args) throws Exception {
+        // This file is compiled in memory; Kafka finds its plug-ins where this class comes from.
+        Thread.currentThread().setContextClassLoader(JavaProducer.class.getClassLoader());
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
@@ -110,6 +114,8 @@ public final class JavaProducer {
             }
             case "record_forms":
                 return recordForms(command.get("topic").asText());
+            case "read":
+                return read(command);
             case "calls":
                 return CALLS.getOrDefault(command.get("log").asText(), List.of());
             case "io_threads":
@@ -182,18 +188,39 @@ public final class JavaProducer {
         }
     }
 
+    // Keys and values of a partition as the named deserializers understand them.
+    static Object read(JsonNode command) {
+        ArrayNode found = JSON.createArrayNode();
+        TopicPartition partition = new TopicPartition(command.get("topic").asText(), 0);
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_SECONDS);
+        try (KafkaConsumer<Object, Object> consumer = new KafkaConsumer<>(settings(command))) {
+            consumer.assign(List.of(partition));
+            consumer.seekToBeginning(List.of(partition));
+            while (found.size() < command.get("count").asInt() && System.nanoTime() < deadline) {
+                for (ConsumerRecord<Object, Object> record : consumer.poll(Duration.ofMillis(500))) {
+                    found.addArray().addPOJO(record.key()).addPOJO(record.value());
+                }
+            }
+        }
+        return found;
+    }
+
     // For each record: what send threw, and whether its future was done when send returned.
     static Object send(JsonNode command, Open open) {
         ArrayNode outcomes = JSON.createArrayNode();
         for (JsonNode fields : command.get("records")) {
             ObjectNode outcome = outcomes.addObject();
             long before = System.nanoTime();
+            if (fields.path("interrupted").asBoolean()) {
+                Thread.currentThread().interrupt();
+            }
             try {
                 Future<RecordMetadata> sent = open.send(record(fields), fields.path("note").asText());
                 outcome.put("is_done", sent.isDone());
             } catch (Exception fault) {
                 outcome.put("thrown", fault.getClass().getSimpleName());
             }
+            Thread.interrupted();
             outcome.put("took_ms", TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - before));
         }
         return outcomes;

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import itertools
 import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -49,6 +50,9 @@ class Api(enum.IntEnum):
     END_TXN = 26
     TXN_OFFSET_COMMIT = 28
     DESCRIBE_CLUSTER = 60
+
+
+REWRITTEN = (Api.API_VERSIONS, Api.METADATA, Api.FIND_COORDINATOR, Api.DESCRIBE_CLUSTER)
 
 
 class Loss(enum.Enum):
@@ -116,12 +120,15 @@ class _Line:
 class Gateway:
     """Listens on an address of its own, for one broker.
 
-    `bootstrap` is where clients begin; `leads_to` is the address that they are told, that of this
-    gateway unless another one stands for the leader.
+    `bootstrap` is where clients begin; `leads_to` stands for the address that they are told, that
+    of this gateway unless there is another. `leaderless` partitions have no leader as far as clients
+    know, and `newest_versions` are the newest that they are offered.
     """
 
     broker: str
     leads_to: Gateway | None = None
+    leaderless: frozenset[int] = frozenset()
+    newest_versions: Mapping[int, int] = field(default_factory=dict)
     seen: list[Seen] = field(default_factory=list)
     peak_in_flight: int = 0
 
@@ -236,25 +243,35 @@ class Gateway:
         _close(broker)
 
     def _rewritten(self, seen: Seen, answer: bytes) -> bytes:
-        """The answer with the address that clients shall use, as a frame with its size."""
-        if seen.api_key not in (Api.METADATA, Api.FIND_COORDINATOR, Api.DESCRIBE_CLUSTER):
+        """The answer as clients shall see it, as a frame with its size."""
+        if seen.api_key not in REWRITTEN:
             return len(answer).to_bytes(4, "big") + answer
         response_class = by_key(seen.api_key).response
         correlation_id, position = decode_response_header(answer, 0, seen.version, response_class)
         message = decode(response_class, seen.version, answer, position)
-        port = (self.leads_to or self)._port
-        named = message.coordinators if seen.api_key == Api.FIND_COORDINATOR else message.brokers
-        for broker in named:
-            broker.host, broker.port = "127.0.0.1", port
-        if seen.api_key == Api.FIND_COORDINATOR:
-            message.host, message.port = "127.0.0.1", port
+        if seen.api_key == Api.API_VERSIONS:
+            for offered in message.api_keys:
+                newest = self.newest_versions.get(offered.api_key, offered.max_version)
+                offered.max_version = min(newest, offered.max_version)
+        elif seen.api_key == Api.FIND_COORDINATOR:
+            self._readdress(message, *message.coordinators)
+        else:
+            self._readdress(*message.brokers)
+        if seen.api_key == Api.METADATA:
+            for partition in itertools.chain(*(topic.partitions for topic in message.topics)):
+                if partition.partition_index in self.leaderless:
+                    partition.leader_id, partition.error_code = -1, Error.LEADER_NOT_AVAILABLE
         return b"".join(encode_response(correlation_id, seen.version, message))
+
+    def _readdress(self, *brokers: Any) -> None:
+        for broker in brokers:
+            broker.host, broker.port = "127.0.0.1", (self.leads_to or self)._port
 
 
 @contextlib.contextmanager
-def gateway(broker: str, leads_to: Gateway | None = None) -> Iterator[Gateway]:
-    """A gateway that is gone afterwards."""
-    between = Gateway(broker, leads_to)
+def gateway(broker: str, **options: Any) -> Iterator[Gateway]:
+    """A gateway that is gone afterwards; options as its fields."""
+    between = Gateway(broker, **options)
     try:
         yield between
     finally:

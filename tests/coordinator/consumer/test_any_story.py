@@ -149,7 +149,8 @@ class AnyStory(RuleBasedStateMachine):
             return
         owned = set()
         for member in group.members.values():
-            target = {topic_id: set(p) for topic_id, p in group.targets[member.member_id].items()}
+            wanted = group.targets.get(member.member_id, {})
+            target = {topic_id: set(p) for topic_id, p in wanted.items()}
             assert {topic_id: set(p) for topic_id, p in member.assigned.items()} == target
             owned |= {(topic_id, each) for topic_id, p in target.items() for each in p}
         topics = self.stage.topics

@@ -220,3 +220,16 @@ def test_control_records_of_other_kinds_stay() -> None:
     write(log, (b"x", b"1"))
     compact(log)
     assert markers(log) == [(0, None)]
+
+
+def test_an_abort_in_the_clean_part_says_nothing_about_later_records() -> None:
+    """The next transaction of the same producer was committed, and its record is the newest."""
+    log = compacted_log()
+    write(log, (b"k", b"old"))
+    send(log, 1, 0, (b"x", b"aborted"))
+    end(log, 1, commit=False)
+    compact(log)
+    send(log, 1, 1, (b"k", b"new"))
+    end(log, 1, commit=True)
+    compact(log)
+    assert data(log) == [(3, b"k", b"new")]

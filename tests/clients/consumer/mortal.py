@@ -1,0 +1,81 @@
+"""A consumer in a process of its own, for tests that kill it: nothing is closed or committed then.
+
+Its process is this file: it joins a group and prints a line for every record that it has polled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+LIFETIME_SECONDS = 60
+
+
+class Mortal:
+    """The test's end of such a process."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def take(self, count: int) -> list[int]:
+        """The offsets of the next records; the process has polled them and goes on polling."""
+        stream = self._process.stdout
+        assert stream is not None
+        lines = [stream.readline() for _ in range(count)]
+        assert all(lines), "the consumer ended"
+        return [int(line) for line in lines]
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self._process.kill()
+        self._process.wait()
+
+
+@contextlib.contextmanager
+def mortal(bootstrap: str, group: str, topic: str, *, most: int, **settings: Any) -> Iterator[Mortal]:
+    """A consumer that reads `most` records and then only keeps its place in the group."""
+    wanted = {
+        "bootstrap.servers": bootstrap,
+        "log_level": 0,
+        "group.id": group,
+        "auto.offset.reset": "earliest",
+        "session.timeout.ms": 1000,
+        "heartbeat.interval.ms": 100,
+        "fetch.wait.max.ms": 50,
+        **{name.replace("_", "."): value for name, value in settings.items()},
+    }
+    command = [sys.executable, __file__, json.dumps(wanted), topic, str(most)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        started = Mortal(process)
+        try:
+            yield started
+        finally:
+            started.kill()
+
+
+def main(settings: str, topic: str, most: str) -> None:
+    import signal
+
+    from confluent_kafka import Consumer
+
+    signal.alarm(LIFETIME_SECONDS)  # it must not outlive a test that was killed itself
+    consumer = Consumer(json.loads(settings))
+    consumer.subscribe([topic])
+    polled = 0
+    while True:
+        message = consumer.poll(0.1) if polled < int(most) else None
+        if message is not None and message.error() is None:
+            polled += 1
+            sys.stdout.write(f"{message.offset()}\n")
+            sys.stdout.flush()
+        if polled >= int(most):
+            consumer.pause(consumer.assignment())
+            consumer.poll(0.1)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
