@@ -46,6 +46,7 @@ BROKER_PROPERTIES = {
     "group.consumer.heartbeat.interval.ms": "50",
     "offsets.retention.check.interval.ms": "100",
     "log.retention.check.interval.ms": "100",
+    "log.cleaner.backoff.ms": "100",
 }
 
 

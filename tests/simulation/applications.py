@@ -87,7 +87,7 @@ class Transformer:
                 yield from fetch_positions(self._stage, self._member)
                 yield from self._transform()
         except Fenced:
-            self._member.owned = set()
+            pass  # somebody else does its work now
         yield from self._member.leave()
 
     def _transform(self) -> Steps:

@@ -7,6 +7,7 @@ members. `maintain` does whatever is due to stay in the group.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Set
 from typing import Final, Protocol
 from uuid import UUID
 
@@ -60,6 +61,10 @@ class Member(Protocol):
     @property
     def is_modern(self) -> bool: ...
 
+    @property
+    def claims(self) -> Set[Hashable]:
+        """What it owns, under names that mean the same to all members."""
+
     def maintain(self) -> Steps: ...
 
     def on_error(self, error: int) -> None: ...
@@ -94,6 +99,10 @@ class ClassicMember:
             self._version = max(self._version, 5)
         self._is_in = False
         self._next_heartbeat_ms = 0
+
+    @property
+    def claims(self) -> Set[Hashable]:
+        return self.owned
 
     def maintain(self) -> Steps:
         """Join if it is not in the group, otherwise send a heartbeat if one is due."""
@@ -252,12 +261,17 @@ class ModernMember:
         self.number = 0
         self.owned: set[TopicPartition] = set()
         self.positions: dict[TopicPartition, int] = {}  # where to read on in what it owns
+        self._held: set[tuple[UUID, int]] = set()  # `owned` by topic id
         self._topics = topics
         self._catalogue = catalogue
         self._schedule = schedule
         self._must_tell_all = True
         self._must_tell_owned = False
         self._next_heartbeat_ms = 0
+
+    @property
+    def claims(self) -> Set[Hashable]:
+        return self._held
 
     def maintain(self) -> Steps:
         """Send a heartbeat if one is due: at once if there is something to tell."""
@@ -287,10 +301,8 @@ class ModernMember:
 
     def _owned_by_id(self) -> list[modern.TopicPartitions]:
         by_id: dict[UUID, list[int]] = {}
-        for topic, index in sorted(self.owned):
-            topic_id = self._catalogue.topic_id(topic)
-            if topic_id is not None:
-                by_id.setdefault(topic_id, []).append(index)
+        for topic_id, index in sorted(self._held):
+            by_id.setdefault(topic_id, []).append(index)
         return [
             modern.TopicPartitions(topic_id=topic_id, partitions=indexes)
             for topic_id, indexes in by_id.items()
@@ -300,28 +312,33 @@ class ModernMember:
         self.number = response.member_epoch
         if response.assignment is None:
             return
-        target = set()
-        for each in response.assignment.topic_partitions:
-            topic = self._catalogue.topic_name(each.topic_id)
-            if topic is not None:
-                target |= {TopicPartition(topic, index) for index in each.partitions}
-        if target != self.owned:
-            for where in self.owned - target:
-                self.positions.pop(where, None)
-            self.owned = target
+        target = {
+            (each.topic_id, index)
+            for each in response.assignment.topic_partitions
+            for index in each.partitions
+        }
+        if target != self._held:
+            self._hold(target)
             self._must_tell_owned = True
+
+    def _hold(self, target: set[tuple[UUID, int]]) -> None:
+        self._held = target
+        names = ((self._catalogue.topic_name(topic_id), index) for topic_id, index in target)
+        self.owned = {TopicPartition(name, index) for name, index in names if name is not None}
+        self.positions = {
+            where: offset for where, offset in self.positions.items() if where in self.owned
+        }
 
     def _on_refused(self, error: int) -> Steps:
         if error == Error.FENCED_INSTANCE_ID:
-            self.owned = set()
+            self._hold(set())
             raise Stopped
         if error in (
             Error.FENCED_MEMBER_EPOCH,
             Error.UNKNOWN_MEMBER_ID,
             Error.GROUP_ID_NOT_FOUND,
         ):
-            self.owned = set()
-            self.positions.clear()
+            self._hold(set())
             self.number = 0
             self._next_heartbeat_ms = 0
         self._must_tell_all = True
@@ -330,14 +347,14 @@ class ModernMember:
     def on_error(self, error: int) -> None:
         """A commit was refused; the next heartbeat finds out why."""
         if error == Error.FENCED_INSTANCE_ID:
-            self.owned = set()
+            self._hold(set())
             raise Stopped
         if error in (Error.UNKNOWN_MEMBER_ID, Error.STALE_MEMBER_EPOCH, Error.ILLEGAL_GENERATION):
             self._next_heartbeat_ms = 0
 
     def leave(self) -> Steps:
         """Tell the group; a static member says that it will be back."""
-        self.owned = set()
+        self._hold(set())
         request = modern.ConsumerGroupHeartbeatRequest(
             group_id=self.group_id,
             member_id=self.member_id,

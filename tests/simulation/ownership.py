@@ -7,13 +7,12 @@ do at any time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from headrace.coordinator.group.classic import ClassicGroup
 from headrace.coordinator.group.shard import GroupShard
 from headrace.errors import Error
-from headrace.types import TopicPartition
 from headrace.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from headrace.wire.messages.sync_group import SyncGroupRequest
 from tests.simulation.failure import check
@@ -48,12 +47,12 @@ class Ownership:
             if not is_classic:
                 for member_id, known in group.members.items():
                     self._check_member_epoch(group_id, member_id, known.member_epoch)
-            owners: dict[tuple[int, TopicPartition], str] = {}
+            owners: dict[tuple[int, Hashable], str] = {}
             for member in members:
                 if member.group_id != group_id or member.member_id not in group.members:
                     continue
                 generation = member.number if is_classic else 0
-                for where in member.owned:
+                for where in member.claims:
                     other = owners.setdefault((generation, where), member.member_id)
                     check(
                         other == member.member_id,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from headrace.broker.storage import Storage
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.log import PartitionLog
+    from headrace.log.directory import LogDirectory
     from headrace.replica.partition import Partition
     from headrace.runtime.clock import Clock
 
@@ -148,15 +149,8 @@ class LogCleaner:
         self._in_progress.add(log.topic_partition)
         try:
             end_offset, stats = await self._carry_out(log, plan, pipe)
-        except _Aborted as reason:
-            LOG.info("Compaction of %s was given up: %s", log.topic_partition, reason)
-            return True
-        except CleanerFault as fault:
-            self._give_up(log, str(fault))
-            return False
-        except OSError as fault:
-            self._on_disk_fault(log, fault)
-            return False
+        except (_Overtaken, CleanerFault, OSError) as fault:
+            return self._on_fault(log, plan, fault)
         finally:
             self._in_progress.discard(log.topic_partition)
         _report(log, plan, end_offset, stats, time.monotonic() - began)
@@ -176,31 +170,32 @@ class LogCleaner:
         end_offset = await pipe.begin(plan, memory, rate)
         # The recovery point lies beyond all that will be compacted. With that on disk no recovery
         # meets the gaps, whatever the topic's policy is by then.
-        self._write_checkpoints(log)
+        self._check(log, plan).write_checkpoints()
         while True:
             cleaned, stats = await pipe.next()
+            directory = self._check(log, plan)
             if cleaned is None:
-                break
-            self._check_here(log)
+                log.clean_offset = end_offset
+                directory.write_checkpoints()
+                return end_offset, stats
             if not exchange(log, plan, cleaned, self._clock.now_ms()):
-                discard(log.disk, log.folder, cleaned.base_offset)
-                raise _Aborted("the log was cut, or lost segments, in the meantime")
-        self._check_here(log)
-        if log.truncations == plan.truncations:
-            log.clean_offset = end_offset
-            self._write_checkpoints(log)
-        return end_offset, stats
+                raise _Overtaken
 
-    def _check_here(self, log: PartitionLog) -> None:
-        directory = self._storage.directory_of(log.topic_partition)
-        if directory is None or directory.logs[log.topic_partition] is not log:
-            raise _Aborted("the log was deleted, or its disk failed, in the meantime")
+    def _check(self, log: PartitionLog, plan: CleaningPlan) -> LogDirectory:
+        """The log's directory, if the log is still the one that was planned for.
 
-    def _write_checkpoints(self, log: PartitionLog) -> None:
-        self._check_here(log)
+        A log that was cut, deleted, or let go of segments by retention is not; nor is one whose
+        disk has failed.
+        """
         directory = self._storage.directory_of(log.topic_partition)
-        assert directory is not None
-        directory.write_checkpoints()
+        if (
+            directory is None
+            or directory.logs[log.topic_partition] is not log
+            or log.truncations != plan.truncations
+            or log.segments[0].base_offset != plan.sources[0].base_offset
+        ):
+            raise _Overtaken
+        return directory
 
     # -- what goes wrong --------------------------------------------------------------------------
 
@@ -217,25 +212,37 @@ class LogCleaner:
             reason,
         )
 
-    def _on_disk_fault(self, log: PartitionLog, fault: OSError) -> None:
-        """A full disk is waited for; a segment that is not there any more was deleted; what else
-        a disk says is the end of its directory.
+    def _on_fault(self, log: PartitionLog, plan: CleaningPlan, fault: Exception) -> bool:
+        """Judge what stopped a compaction; returns whether the next one can begin at once.
+
+        Faults of a log that has changed meanwhile mean nothing. A full disk is waited for, damage
+        is for somebody to mend, and what else a disk says is the end of its directory.
         """
-        try:
-            self._check_here(log)
-        except _Aborted:
-            return
         topic, partition = log.topic_partition
-        if fault.errno in _FULL:
-            LOG.error("No room to compact %s-%d: %s", topic, partition, fault)
-        elif fault.errno == errno.ENOENT:
+        try:
+            self._check(log, plan)
+        except _Overtaken:
+            LOG.info("Compaction of %s-%d was dropped: the log has changed", topic, partition)
+            return True
+        finally:
+            self._remove_leftovers(log, plan)
+        if not isinstance(fault, OSError) or fault.errno == errno.ENOENT:
             self._give_up(log, str(fault))
+        elif fault.errno in _FULL:
+            LOG.error("There is no room to compact %s-%d: %s", topic, partition, fault)
         else:
             self._storage.on_disk_fault(topic, partition, fault)
+        return False
+
+    def _remove_leftovers(self, log: PartitionLog, plan: CleaningPlan) -> None:
+        if self._storage.directory_of(log.topic_partition) is None:
+            return  # A start removes them, if the folder is ever opened again.
+        for source in plan.sources:
+            discard(log.disk, log.folder, source.base_offset)
 
 
-class _Aborted(Exception):
-    """The log is not any more what was planned; the text says why."""
+class _Overtaken(Exception):
+    """The log is not any more what the plan was made for."""
 
 
 def _report(

@@ -47,17 +47,18 @@ class CleanerPipe:
         trace: TracebackType | None,
     ) -> None:
         process = self._running
-        if kind is None:
-            assert process.stdin is not None
-            process.stdin.close()
-            try:
+        try:
+            if kind is None:
+                assert process.stdin is not None
+                process.stdin.close()
                 async with asyncio.timeout(_END_TIMEOUT_S):
                     await process.wait()
-            except TimeoutError:
-                pass  # It is ended below.
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        except TimeoutError:
+            pass  # It is ended below, as it is when this is cancelled.
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
 
     async def begin(self, plan: CleaningPlan, memory: CleanerMemory, max_bytes_per_s: float) -> int:
         """Give it a log to compact; returns the offset up to which it will be clean."""

@@ -235,9 +235,7 @@ def _check_size(partitions: int) -> None:
         )
 
 
-def check_replicas(
-    image: ClusterImage, replicas: Sequence[int], size: int | None = None
-) -> None:
+def check_replicas(image: ClusterImage, replicas: Sequence[int], size: int | None = None) -> None:
     """Refuse replicas of one partition that cannot be, or are not as many as the others have."""
     if not replicas:
         raise ClientFault(Error.INVALID_REPLICA_ASSIGNMENT, "A partition has no replicas assigned.")

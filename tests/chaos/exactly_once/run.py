@@ -42,6 +42,7 @@ class Plan:
     feeders: int = 2
     rest_seconds: tuple[float, float] = (1.0, 4.0)  # between two strikes
     drain_seconds: float = 120
+    least_strikes: int = 0  # go on until there were so many, whatever the time
     spare_broker: bool = False  # only clients die
 
 
@@ -120,7 +121,7 @@ def run(broker: Victim, folder: Path, plan: Plan) -> Verdict:
         crew.start_missing()
         until = time.monotonic() + plan.seconds
         nemesis.rest()
-        while time.monotonic() < until:
+        while time.monotonic() < until or nemesis.strikes.total() < plan.least_strikes:
             nemesis.strike()
             nemesis.rest()
         crew.start_missing()

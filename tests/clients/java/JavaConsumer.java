@@ -41,6 +41,8 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.serialization.Deserializer;
 import org.apache.kafka.tools.consumer.group.ConsumerGroupCommand;
 import org.apache.logging.log4j.Level;
+import org.apache.logging.log4j.LogManager;
+import org.apache.logging.log4j.core.LoggerContext;
 import org.apache.logging.log4j.core.config.Configurator;
 
 public final class JavaConsumer {
@@ -54,8 +56,10 @@ public final class JavaConsumer {
         // Serializers and interceptors of this file are found by name through this.
         Thread.currentThread().setContextClassLoader(JavaConsumer.class.getClassLoader());
         // What the client itself has to say goes to stderr, where a test can read it.
-        Configurator.setLevel("org.apache.kafka.clients.consumer", Level.INFO);
-        Configurator.setLevel("org.apache.kafka.common.utils.AppInfoParser", Level.INFO);
+        LoggerContext logging = (LoggerContext) LogManager.getContext(KafkaConsumer.class.getClassLoader(), false);
+        for (String talker : List.of("clients.consumer", "common.config.AbstractConfig", "common.utils.AppInfoParser")) {
+            Configurator.setLevel(logging.getLogger("org.apache.kafka." + talker), Level.INFO);
+        }
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {

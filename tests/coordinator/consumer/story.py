@@ -31,6 +31,7 @@ from uuid import UUID
 from headrace.coordinator.effects import Caller, Effects, Reply, StateRecord
 from headrace.coordinator.group.classic import ClassicGroup, rebalance
 from headrace.coordinator.group.consumer import ConsumerGroup, upgrade
+from headrace.coordinator.group.consumer.timers import REGEX
 from headrace.coordinator.group.protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
@@ -311,6 +312,9 @@ class Stage:
         loaded = self._loaded(Timers())
         assert isinstance(loaded, ConsumerGroup)
         assert snapshot(self.group) == snapshot(loaded), "the log is not the state"
+        for key in self.timers._deadlines:
+            assert isinstance(key, tuple)
+            assert key[0] == REGEX or key[2] in self.group.members, f"{key} is for nobody"
         owners: dict[tuple[UUID, int], str] = {}
         for member in self.group.members.values():
             for owned in (member.assigned, member.revoking):

@@ -88,9 +88,25 @@ def test_deleted() -> None:
     """The tombstones of a group leave nothing of it, and it is dead."""
     stage = check(MIXED)
     group = stage.consumer_group
+    group.abandon(Error.NONE)
     stage.write(group.build_tombstones())
     assert group.state is GroupState.DEAD
     assert not any(dict(stage.log).values())
+
+
+def test_zombie_with_the_previous_epoch() -> None:
+    """KIP-848: the epoch before is taken only from a member that owns no more than it should."""
+    stage = check(MIXED)
+    client = stage.clients["A"]
+    stage.perform("A > heartbeat owned")
+    assert (client.epoch, stage.transcript[-1]) == (3, "A < epoch 3")
+    (topic_id,) = client.owned
+    client.owned = {topic_id: [0, 1]}
+    stage.perform("A > heartbeat epoch=2 owned")
+    assert stage.transcript[-1] == "A < FENCED_MEMBER_EPOCH"
+    client.owned = {topic_id: [0]}
+    stage.perform("A > heartbeat epoch=2 owned")
+    assert stage.transcript[-1] == "A < epoch 3"
 
 
 def test_abandoned() -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.coordinator.group.consumer.member import Member
+from headrace.coordinator.group.consumer.persistence import current_record, member_record
+from headrace.coordinator.group.consumer.state import MemberState
+from headrace.coordinator.group.settings import GroupSettings
 from headrace.errors import ClientFault, Error
 from tests.coordinator.consumer.story import Stage, check
 
@@ -80,6 +84,23 @@ def test_commits_before_partitions_are_given_up() -> None:
     assert outcome(stage, "A", 2, 2, 3) is Error.NONE
     stage.perform("A > heartbeat owned")
     assert outcome(stage, "A", 2, 2) is Error.STALE_MEMBER_EPOCH
+
+
+def test_late_commits_of_what_is_given_up() -> None:
+    """KIP-1251: what a member is giving up it may still commit with an older epoch."""
+    stage = Stage(GroupSettings())
+    topic_id = stage.topics.create("orders", 2)
+    giving = Member(
+        member_id="A",
+        member_epoch=5,
+        state=MemberState.UNREVOKED_PARTITIONS,
+        assigned={topic_id: {0: 5}},
+        revoking={topic_id: {1: 3}},
+    )
+    stage.write([member_record("g", giving), current_record("g", giving)])
+    assert outcome(stage, "A", 4, 1) is Error.NONE
+    assert outcome(stage, "A", 2, 1) is Error.STALE_MEMBER_EPOCH
+    assert outcome(stage, "A", 4, 0) is Error.STALE_MEMBER_EPOCH
 
 
 def test_commits_of_a_returned_instance() -> None:

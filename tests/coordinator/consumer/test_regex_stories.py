@@ -86,6 +86,47 @@ def test_topics_appear() -> None:
     )
 
 
+def test_expression_changes() -> None:
+    """KIP-848: another expression replaces the old one, in the log too."""
+    check(
+        """
+        topic orders 1
+        topic logs 1
+        A > join regex=o.*
+        log member A
+        log A epoch 1 STABLE nothing
+        group Stable
+        A < epoch 1 nothing
+        log regex o.* orders
+        log epoch 2
+        group Assigning
+        A > heartbeat
+        log target of A orders:0
+        log target 2
+        log A epoch 2 STABLE orders:0@2
+        group Stable
+        A < epoch 2 orders:0
+        +11000
+        A > heartbeat regex=l.*
+        log member A
+        log regex o.* end
+        log A epoch 2 UNREVOKED_PARTITIONS nothing without orders:0@2
+        group Reconciling
+        A < epoch 2 nothing
+        log regex l.* logs
+        log epoch 3
+        group Assigning
+        A > heartbeat owned
+        log target of A logs:0
+        log target 3
+        log A epoch 3 STABLE logs:0@3
+        group Stable
+        A < epoch 3 logs:0
+    """,
+        logged=True,
+    )
+
+
 def test_expressions_end() -> None:
     """KIP-848: an expression is in the log as long as a member uses it."""
     check(

@@ -72,6 +72,53 @@ def test_second_member() -> None:
     )
 
 
+def test_third_member() -> None:
+    """KIP-848: targets are written only for members whose target changes."""
+    check(
+        """
+        topic orders 2
+        A > join topics=orders
+        log member A
+        log epoch 2
+        log target of A orders:0,1
+        log target 2
+        log A epoch 2 STABLE orders:0@2,1@2
+        group Stable
+        A < epoch 2 orders:0,1
+        +1000
+        B > join topics=orders
+        log member B
+        log epoch 3
+        log target of A orders:0
+        log target of B orders:1
+        log target 3
+        log B epoch 3 UNRELEASED_PARTITIONS nothing
+        group Reconciling
+        B < epoch 3 nothing
+        A > heartbeat owned
+        log A epoch 2 UNREVOKED_PARTITIONS orders:0@2 without orders:1@2
+        A < epoch 2 orders:0
+        A > heartbeat owned
+        log A epoch 3 STABLE orders:0@2
+        A < epoch 3
+        B > heartbeat
+        log B epoch 3 STABLE orders:1@3
+        group Stable
+        B < epoch 3 orders:1
+        +1000
+        C > join topics=orders
+        log member C
+        log epoch 4
+        log target of C nothing
+        log target 4
+        log C epoch 4 STABLE nothing
+        group Reconciling
+        C < epoch 4 nothing
+    """,
+        logged=True,
+    )
+
+
 def test_assignments_are_batched() -> None:
     """KIP-1263: within the assignment interval, members wait for the next assignment."""
     check(
@@ -292,6 +339,34 @@ def test_subscription_changes() -> None:
         A > heartbeat owned
         group Stable
         A < epoch 6
+    """
+    )
+
+
+def test_subscription_is_newer_than_the_target() -> None:
+    """KIP-848: a target that is older than a member's wishes gives it nothing unwanted."""
+    check(
+        """
+        topic orders 2
+        topic logs 1
+        A > join topics=orders
+        group Stable
+        A < epoch 2 orders:0,1
+        +1000
+        B > join topics=orders
+        group Reconciling
+        B < epoch 3 nothing
+        A > heartbeat topics=logs
+        group Assigning
+        A < epoch 2 nothing
+        A > heartbeat owned
+        A < epoch 3
+        B > heartbeat
+        B < epoch 3 orders:1
+        +1000
+        A > heartbeat
+        group Reconciling
+        A < epoch 4 logs:0
     """
     )
 
@@ -547,6 +622,59 @@ def test_static_member_stays_away() -> None:
         C < epoch 6 orders:0,1,2,3
     """,
         group_consumer_session_timeout_ms=6000,
+    )
+
+
+def test_static_member_leaves_amid_a_rebalance() -> None:
+    """KIP-848, KIP-345: who is away has given up what it had to, and is not waited for."""
+    check(
+        """
+        topic orders 2
+        A > join topics=orders instance=i rebalance=20000
+        log member A
+        log epoch 2
+        log target of A orders:0,1
+        log target 2
+        log A epoch 2 STABLE orders:0@2,1@2
+        group Stable
+        A < epoch 2 orders:0,1
+        +1000
+        B > join topics=orders
+        log member B
+        log epoch 3
+        log target of A orders:0
+        log target of B orders:1
+        log target 3
+        log B epoch 3 UNRELEASED_PARTITIONS nothing
+        group Reconciling
+        B < epoch 3 nothing
+        A > heartbeat
+        log A epoch 2 UNREVOKED_PARTITIONS orders:0@2 without orders:1@2
+        A < epoch 2 orders:0
+        A > leave static
+        log A epoch -2 UNREVOKED_PARTITIONS orders:0@0
+        A < epoch -2
+        B > heartbeat
+        log B epoch 3 STABLE orders:1@3
+        B < epoch 3 orders:1
+        +19999
+        restart
+        +21000
+        B > heartbeat
+        B < epoch 3
+        A > join topics=orders
+        log A end
+        log target of A end
+        log member A end
+        log member A
+        log target of A orders:0
+        log A epoch 0 UNREVOKED_PARTITIONS orders:0@0
+        log member A
+        log A epoch 3 STABLE orders:0@0
+        group Stable
+        A < epoch 3 orders:0
+    """,
+        logged=True,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.errors import CorruptData
@@ -37,6 +37,7 @@ def build(many: list[Record]) -> bytes:
     return builder.build()
 
 
+@settings(deadline=None)
 @given(repeated)
 def test_keys_are_those_that_unpacking_finds(runs: list[tuple[Record, int]]) -> None:
     """Keys, tombstones and records without key, for any mixture of sizes and times."""
@@ -49,6 +50,7 @@ def test_keys_are_those_that_unpacking_finds(runs: list[tuple[Record, int]]) -> 
     assert found.tombstones == [i for i, record in enumerate(unpacked) if record.value is None]
 
 
+@settings(deadline=None)
 @given(repeated, st.randoms(use_true_random=False))
 def test_cut_out_records_are_whole(
     runs: list[tuple[Record, int]], rng: Callable[..., object]
@@ -68,6 +70,9 @@ def test_cut_out_records_are_whole(
 
 def alike(count: int) -> bytes:
     return build([Record(0, 0, b"key", b"value") for _ in range(count)])[HEADER_SIZE:]
+
+
+TWO_HUNDRED = alike(200)
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 200])
@@ -92,7 +97,7 @@ def test_a_key_that_leaves_its_record_is_damage(count: int) -> None:
 @given(st.integers(0, 199), st.integers(0, 12), st.integers(0, 255))
 def test_damage_is_an_error_or_another_key(record: int, at: int, byte: int) -> None:
     """Whatever a byte becomes: there are as many keys as records, or it is called damage."""
-    payload = bytearray(alike(200))
+    payload = bytearray(TWO_HUNDRED)
     payload[min(record * 13 + at, len(payload) - 1)] = byte
     try:
         assert len(read_keys(bytes(payload), 200).keys) == 200

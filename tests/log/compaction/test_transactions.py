@@ -70,10 +70,11 @@ def test_aborted_records_go_and_replace_nothing() -> None:
     write(log, (b"k", b"kept"))
     send(log, 1, 0, (b"k", b"aborted"), (b"other", b"aborted"))
     end(log, 1, commit=False)
-    send(log, 2, 0, (b"j", b"committed"))
+    send(log, 2, 0, (b"j", b"replaced"), (b"i", b"committed"))
+    send(log, 2, 2, (b"j", b"committed"))
     end(log, 2, commit=True)
     compact(log)
-    assert data(log) == [(0, b"k", b"kept"), (4, b"j", b"committed")]
+    assert data(log) == [(0, b"k", b"kept"), (5, b"i", b"committed"), (6, b"j", b"committed")]
 
 
 def test_transactions_that_overlap_are_told_apart() -> None:

@@ -7,7 +7,7 @@ is refused is answered with its error and leaves nothing behind.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from headrace.coordinator.effects import Caller, Effects, Reply, StateRecord
@@ -46,6 +46,13 @@ from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from headrace.wire.messages.join_group import JoinGroupRequest
 from headrace.wire.messages.leave_group import LeaveGroupRequest
 from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+_LATE: Final = {
+    SESSION: "it was not heard of for its session timeout",
+    REBALANCE: "it did not give its partitions up in time",
+    JOIN: "it did not join again in time",
+    SYNC: "it did not fetch its assignment in time",
+}
 
 
 class ConvertibleGroup(ClassicGroupView, Protocol):
@@ -108,13 +115,15 @@ class ConsumerGroup(Roster):
         kind, _, member_id = key
         if kind == REGEX:
             return Effects(records=resolve_regexes(self, now_ms))
-        assert kind in (SESSION, REBALANCE, JOIN, SYNC), key
         member = self.members.get(member_id)
         if member is None:
             return Effects()
         if kind == REBALANCE and member.state is not MemberState.UNREVOKED_PARTITIONS:
             return Effects()
-        return Effects(records=remove_members(self, {member_id}, now_ms))
+        return Effects(
+            records=remove_members(self, {member_id}, now_ms),
+            notes=[f"Member {member_id} of group {self.group_id} is removed: {_LATE[kind]}"],
+        )
 
     def on_loaded(self, now_ms: int) -> None:
         """The log has been replayed: members have a session timeout to find their coordinator."""
@@ -215,4 +224,5 @@ def upgrade(
         return None, effects
     effects.records[:0] = records
     effects.replies[:0] = classic.abandon(Error.REBALANCE_IN_PROGRESS)
+    effects.notes.append(f"Classic group {classic.group_id} has become a consumer group")
     return group, effects

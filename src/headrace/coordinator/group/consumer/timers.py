@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from headrace.coordinator.group.consumer.member import Member
+from headrace.coordinator.group.consumer.member import LEAVE_STATIC_EPOCH, Member
 from headrace.coordinator.group.consumer.roster import Roster
 from headrace.coordinator.group.consumer.state import MemberState
 
@@ -35,12 +35,14 @@ def set_session(group: Roster, member: Member, now_ms: int) -> None:
 def set_for_assignment(group: Roster, member: Member, now_ms: int) -> None:
     """A member that must give partitions up has its rebalance timeout to do it.
 
-    Members of the classic protocol do that by joining again, which has a timer of its own.
+    Members of the classic protocol do that by joining again, which has a timer of its own. One that
+    is away has nothing left to give up.
     """
     if member.uses_classic_protocol:
         return
     key = TimerKey(REBALANCE, group.group_id, member.member_id)
-    if member.state is MemberState.UNREVOKED_PARTITIONS:
+    is_away = member.member_epoch == LEAVE_STATIC_EPOCH
+    if member.state is MemberState.UNREVOKED_PARTITIONS and not is_away:
         group.timers.set(key, now_ms + member.rebalance_timeout_ms)
     else:
         group.timers.cancel(key)
