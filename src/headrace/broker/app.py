@@ -24,6 +24,7 @@ import uvloop
 from headrace.broker import logs
 from headrace.broker.adoption import adopt, finish_deletions
 from headrace.broker.broker import Broker
+from headrace.broker.cleaner import LogCleaner
 from headrace.broker.dispatch import Dispatcher
 from headrace.broker.groups import build_groups
 from headrace.broker.handlers import HANDLERS
@@ -68,6 +69,7 @@ class RunningBroker:
     listeners: list[Listener]
     dispatcher: Dispatcher
     housekeeping: Housekeeping
+    cleaner: LogCleaner
     tree: Tree
     executor: ThreadPoolExecutor
 
@@ -76,6 +78,7 @@ class RunningBroker:
         for listener in self.listeners:
             listener.stop_accepting()
         await self.housekeeping.stop()
+        await self.cleaner.stop()
         self.broker.groups.stop()
         self.broker.transactions.stop()
         for partition in self.broker.storage.partitions.values():
@@ -187,10 +190,12 @@ async def start(config: BrokerConfig) -> RunningBroker:
     dispatcher = Dispatcher(broker, HANDLERS, config.get_int("queued.max.requests"))
     housekeeping = Housekeeping(broker, listeners)
     housekeeping.start()
+    cleaner = LogCleaner(storage, clock, lambda: metadata.config)
+    cleaner.start()
     for listener in listeners:
         await listener.start(dispatcher)
     logs.SERVER.info("Broker %d started", broker_id)
-    return RunningBroker(broker, listeners, dispatcher, housekeeping, tree, executor)
+    return RunningBroker(broker, listeners, dispatcher, housekeeping, cleaner, tree, executor)
 
 
 def _bind(

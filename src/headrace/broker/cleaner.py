@@ -178,8 +178,13 @@ class LogCleaner:
                 log.clean_offset = end_offset
                 directory.write_checkpoints()
                 return end_offset, stats
-            if not exchange(log, plan, cleaned, self._clock.now_ms()):
-                raise _Overtaken
+            try:
+                if not exchange(log, plan, cleaned, self._clock.now_ms()):
+                    raise _Overtaken
+            except OSError as fault:
+                # Not even a full disk may pass for harmless in the middle of an exchange: the log
+                # must go offline, and its recovery finishes what was begun.
+                raise OSError(errno.EIO, f"{log.folder} cannot be changed: {fault}") from fault
 
     def _check(self, log: PartitionLog, plan: CleaningPlan) -> LogDirectory:
         """The log's directory, if the log is still the one that was planned for.
@@ -237,8 +242,11 @@ class LogCleaner:
     def _remove_leftovers(self, log: PartitionLog, plan: CleaningPlan) -> None:
         if self._storage.directory_of(log.topic_partition) is None:
             return  # A start removes them, if the folder is ever opened again.
-        for source in plan.sources:
-            discard(log.disk, log.folder, source.base_offset)
+        try:
+            for source in plan.sources:
+                discard(log.disk, log.folder, source.base_offset)
+        except OSError:
+            pass  # The fault that brought us here weighs more.
 
 
 class _Overtaken(Exception):

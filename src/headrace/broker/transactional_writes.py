@@ -2,7 +2,8 @@
 
 A producer of transactions v1 has added the partition before, and the coordinator is asked whether
 that is so. Under transactions v2 the first write to a partition adds it. Either way a write that
-arrives after the end of its transaction is refused instead of opening one that nobody ends.
+arrives after the end of its transaction is refused instead of opening one that nobody ends. With
+`transaction.partition.verification.enable=false` a producer of transactions v1 is not checked.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from headrace.errors import ClientFault, Error
 
 if TYPE_CHECKING:
     from headrace.broker.coordinators import Coordinators
+    from headrace.cluster.broker_config import BrokerConfig
     from headrace.coordinator.host import Host
     from headrace.coordinator.transaction.shard import TransactionShard
     from headrace.types import TopicPartition
@@ -27,6 +29,13 @@ _AGAIN: Final = (
     Error.COORDINATOR_NOT_AVAILABLE,
     Error.NOT_COORDINATOR,
 )
+
+
+def must_ask(config: BrokerConfig, *, adds: bool) -> bool:
+    """Whether a write needs the coordinator: always to add its partition, and to verify it unless
+    the operator trusts producers of transactions v1.
+    """
+    return adds or config.get_bool("transaction.partition.verification.enable")
 
 
 def admit(

@@ -19,6 +19,7 @@ from tests.clients.records import Record
 from tests.clients.requests import (
     CREATE_TOPICS_VERSION,
     EARLIEST,
+    LATEST,
     METADATA_VERSION,
     create_topics_request,
     fetched,
@@ -143,12 +144,15 @@ def test_what_a_policy_keeps(
 
 def stored_offsets(connection: Connection, topic: str) -> list[int]:
     """The offsets that still have records, from the start of the log on."""
-    found = fetched(connection, topic, first_offset(connection, topic)).records
-    return [
-        record.offset
-        for header, batch in split_batches(found, allow_partial_tail=True)
-        for record in iterate(header, batch)
-    ]
+    found: list[int] = []
+    place, end = first_offset(connection, topic), int(offset_at(connection, topic, LATEST).offset)
+    while place < end:
+        part = fetched(connection, topic, place).records
+        assert part, f"there is nothing between {place} and {end}"
+        for header, batch in split_batches(part, allow_partial_tail=True):
+            found += [record.offset for record in iterate(header, batch)]
+            place = header.next_offset
+    return found
 
 
 def in_force(properties: Mapping[str, object]) -> dict[str, str | None]:

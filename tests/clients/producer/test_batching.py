@@ -35,7 +35,7 @@ def test_a_batch_closes_when_it_is_full(
 ) -> None:
     """batch.size bounds what records share; a record that is larger goes alone."""
     assert java_producers.call("defaults")["batch.size"] == "16384"
-    texts = ["small"] * 100 + ["large" * 500] + ["small"] * 100
+    texts = ["small" * 10] * 100 + ["large" * 500] + ["small" * 10] * 100
     write(new_java(batch_size=1_000, linger_ms=LONG_LINGER_MS), topic, texts)
     found = batches(connection, topic)
     assert values(connection, topic) == texts
@@ -48,8 +48,8 @@ def test_a_batch_closes_when_it_is_full(
 def test_without_batches_each_record_is_a_request(
     new_java: NewJava, gateway: Gateway, connection: Connection, topic: str
 ) -> None:
-    """batch.size=0 is for latency: nothing waits for anything else."""
-    producer = new_java(bootstrap=gateway.bootstrap, batch_size=0, linger_ms=LONG_LINGER_MS)
+    """batch.size=0 and no linger are for latency: nothing waits for anything else."""
+    producer = new_java(bootstrap=gateway.bootstrap, batch_size=0, linger_ms=0)
     producer.partitions_for(topic)
     producer.send(*({"topic": topic, "partition": 0, "value": "v" * 50} for _ in range(10)))
     producer.reports(10)  # nobody flushes

@@ -211,7 +211,9 @@ def test_more_partitions_move_keys(
     records = [{"topic": topic, "key": f"key-{n}", "value": "v", "note": n} for n in range(50)]
     before = partitions_of(new_java(), records)
     wider = CreatePartitionsTopic(name=topic, count=5, assignments=None)
-    request = CreatePartitionsRequest(topics=[wider], timeout_ms=TIMEOUT_MS)
+    request = CreatePartitionsRequest(
+        topics=[wider], timeout_ms=TIMEOUT_MS, validate_only=False
+    )
     (created,) = connection.ask(request, 3).results
     assert created.error_code == Error.NONE
     await_topic(connection, topic, 5)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from headrace.broker.dispatch import LATER, Answer, Handler, reply
-from headrace.broker.transactional_writes import admit, as_told_to_producer, settled
+from headrace.broker.transactional_writes import admit, as_told_to_producer, must_ask, settled
 from headrace.cluster.topic_names import INTERNAL_TOPICS
 from headrace.coordinator.effects import ProducerIdentity
 from headrace.errors import ClientFault, Error, InvalidRecords
@@ -117,6 +117,9 @@ def _ask_coordinator(
 ) -> tuple[Refused, Host[TransactionShard] | None]:
     """Which partitions must not be written, and the coordinator whose commit comes first."""
     assert request.transactional_id is not None
+    adds = call.version >= _ADDS_SINCE
+    if not must_ask(broker.config, adds=adds):
+        return _NONE_REFUSED, None
     wanted: dict[ProducerIdentity, list[TopicPartition]] = {}
     for topic in request.topic_data:
         name, fault = _topic_name(broker, topic.name, topic.topic_id)
@@ -135,7 +138,6 @@ def _ask_coordinator(
     if not wanted:
         return _NONE_REFUSED, None
     knows_abortable = call.version >= _ABORTABLE_SINCE
-    adds = call.version >= _ADDS_SINCE
     refused: Refused = {}
     unsettled = None
     for producer, partitions in wanted.items():

@@ -14,7 +14,12 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.dispatch import Answer, Handler
-from headrace.broker.transactional_writes import admit, as_told_to_committer, settled
+from headrace.broker.transactional_writes import (
+    admit,
+    as_told_to_committer,
+    must_ask,
+    settled,
+)
 from headrace.coordinator.effects import ProducerIdentity
 from headrace.errors import ClientFault, Error
 from headrace.types import TopicPartition
@@ -37,21 +42,22 @@ _ADDS_SINCE: Final = 5
 
 def handle(broker: Broker, request: TxnOffsetCommitRequest, call: Call) -> Answer:
     groups = broker.groups
-    producer = ProducerIdentity(request.producer_id, request.producer_epoch)
-    try:
-        offsets = TopicPartition(groups.topic_name, groups.index_of(request.group_id))
-    except ClientFault as fault:
-        return _refused(request, fault.error)
     adds = call.version >= _ADDS_SINCE
-    errors, unsettled = admit(
-        broker.transactions, request.transactional_id, producer, [offsets], adds=adds
-    )
-    error = errors[offsets]
-    if error:
-        knows_abortable = call.version >= _ABORTABLE_SINCE
-        return _refused(request, as_told_to_committer(error, knows_abortable=knows_abortable))
-    if unsettled is not None:
-        return _begin_anew(unsettled, broker, request, call)
+    if must_ask(broker.config, adds=adds):
+        try:
+            offsets = TopicPartition(groups.topic_name, groups.index_of(request.group_id))
+        except ClientFault as fault:
+            return _refused(request, fault.error)
+        producer = ProducerIdentity(request.producer_id, request.producer_epoch)
+        errors, unsettled = admit(
+            broker.transactions, request.transactional_id, producer, [offsets], adds=adds
+        )
+        error = errors[offsets]
+        if error:
+            knows_abortable = call.version >= _ABORTABLE_SINCE
+            return _refused(request, as_told_to_committer(error, knows_abortable=knows_abortable))
+        if unsettled is not None:
+            return _begin_anew(unsettled, broker, request, call)
     return groups.ask(
         request.group_id,
         call,
