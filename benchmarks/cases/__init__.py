@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.cases import (
+    compaction,
     fsync,
     groups,
     latency,
@@ -21,5 +22,6 @@ SCENARIOS = (
     transactions.SCENARIO,
     topics.SCENARIO,
     recovery.SCENARIO,
+    compaction.SCENARIO,
     fsync.SCENARIO,
 )

@@ -44,6 +44,7 @@ BROKER_PROPERTIES = {
     "group.consumer.min.session.timeout.ms": "100",
     "group.consumer.min.heartbeat.interval.ms": "50",
     "group.consumer.heartbeat.interval.ms": "50",
+    "group.consumer.assignment.interval.ms": "0",
     "offsets.retention.check.interval.ms": "100",
     "log.retention.check.interval.ms": "100",
     "log.cleaner.backoff.ms": "100",

@@ -66,7 +66,6 @@ _HANDLERS: Final[dict[type, Handler]] = {
         sync_group,
     )
 }
-_LONGEST_FLUSH_MS: Final = 12
 
 
 class Read(NamedTuple):
@@ -118,7 +117,7 @@ class SimulatedBroker:
             constitution.config_of,
             constitution.new_uuid,
             self._later,
-            lambda: schedule.rng.randrange(_LONGEST_FLUSH_MS),
+            schedule.rng,
             schedule.now_ms,
         )
         self.groups: Shards[GroupShard] = Shards(
@@ -152,6 +151,13 @@ class SimulatedBroker:
         """Take responsibility for the internal topics."""
         self.groups.lead()
         self.transactions.lead()
+
+    def stop(self) -> None:
+        """End in order: everybody who waits is answered, and everything is on disk."""
+        for host in (*self.groups.hosts.values(), *self.transactions.hosts.values()):
+            host.resign()
+        self.is_dead = True
+        self.storage.directory.close()
 
     def serve(self, call: Call) -> None:
         """Answer a request, now or later."""

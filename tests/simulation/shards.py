@@ -69,6 +69,7 @@ class Shards(Generic[S]):
         self._send = send
         self._is_dead = is_dead
         self._armed: dict[int, tuple[int, Alarm]] = {}
+        self._reloading: set[Host[S]] = set()
 
     def now_ms(self) -> int:
         return self._schedule.now_ms
@@ -187,14 +188,15 @@ class Shards(Generic[S]):
         self._look_after(host)
 
     def _look_after(self, host: Host[S]) -> None:
-        if host.state is HostState.LOADING:
+        if host.state is HostState.LOADING and host not in self._reloading:
+            self._reloading.add(host)
             what = f"load of {host.partition.topic_partition} after {host.reason}"
             self._later(_RELOAD_AFTER_MS, what, lambda: self._reload(host))
         self._arm(host)
 
     def _reload(self, host: Host[S]) -> None:
-        if host.state is HostState.LOADING:
-            self._load(host)
+        self._reloading.discard(host)
+        self._load(host)
 
     # Time.
 

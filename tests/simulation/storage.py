@@ -7,6 +7,8 @@ a later one, and what is appended meanwhile waits for the next.
 from __future__ import annotations
 
 from collections.abc import Callable
+from errno import ENOSPC
+from random import Random
 from typing import Final
 from uuid import UUID
 
@@ -22,6 +24,7 @@ from tests.simulation.catalogue import Catalogue
 from tests.simulation.failure import check
 
 PATH: Final = "/data"
+_LONGEST_FLUSH_MS: Final = 12
 _CLEANER: Final = CleanerMemory(key_map_bytes=1 << 16, io_bytes=1 << 14)
 
 Later = Callable[[int, str, Callable[[], None]], object]
@@ -36,6 +39,29 @@ class KillableDisk(MemoryDisk):
         self._locks.clear()
 
 
+class SimulatedPartition(Partition):
+    """A partition on a disk that may be full: an append may fail then, and nothing changes."""
+
+    __slots__ = ("is_disk_full",)
+
+    is_disk_full: Callable[[], bool]
+
+    def append(self, batches: memoryview, *, acks: int, now_ms: int) -> Appended:
+        if self.is_disk_full():
+            # As `Storage.on_disk_fault` of the broker tells it.
+            raise ClientFault(Error.KAFKA_STORAGE_ERROR, "the broker's disk is full")
+        return super().append(batches, acks=acks, now_ms=now_ms)
+
+    def append_internal(
+        self, batch: bytes, *, now_ms: int, transaction_version: int = 0
+    ) -> Appended:
+        if self.is_disk_full():
+            raise OSError(ENOSPC, "No space left on device")
+        return super().append_internal(
+            batch, now_ms=now_ms, transaction_version=transaction_version
+        )
+
+
 class Storage:
     """Every partition, led by this broker."""
 
@@ -46,14 +72,15 @@ class Storage:
         config_of: Callable[[str], LogConfig],
         new_uuid: Callable[[], UUID],
         later: Later,
-        flush_delay_ms: Callable[[], int],
+        rng: Random,
         now_ms: int,
     ) -> None:
         self.partitions: dict[TopicPartition, Partition] = {}
+        self.is_disk_full = False
+        self._rng = rng
         self._catalogue = catalogue
         self._config_of = config_of
         self._later = later
-        self._flush_delay_ms = flush_delay_ms
         self._flushing: dict[Partition, bool] = {}  # value: flush again when done
         self._disk = disk
         self.directory = LogDirectory.open(
@@ -83,7 +110,7 @@ class Storage:
                 log = self.directory.create(topic_partition, topic.topic_id, config, now_ms)
             else:
                 self.directory.assign_topic_id(topic_partition, topic.topic_id)
-            self.partitions[topic_partition] = Partition(
+            partition = SimulatedPartition(
                 topic_partition,
                 topic.topic_id,
                 log,
@@ -92,6 +119,8 @@ class Storage:
                 replicas=[1],
                 isr=[1],
             )
+            partition.is_disk_full = self._has_no_room
+            self.partitions[topic_partition] = partition
 
     def remove(self, name: str, now_ms: int) -> None:
         """Let go of a deleted topic."""
@@ -105,6 +134,10 @@ class Storage:
         if partition is None:
             raise ClientFault(Error.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} is not here")
         return partition
+
+    def _has_no_room(self) -> bool:
+        # Others free space as well: one append fails and the next one does not.
+        return self.is_disk_full and self._rng.random() < 0.5
 
     # Flushing.
 
@@ -133,7 +166,8 @@ class Storage:
             if again:
                 self.flush(partition)
 
-        self._later(self._flush_delay_ms(), f"flush of {partition.topic_partition}", done)
+        delay_ms = self._rng.randrange(_LONGEST_FLUSH_MS)
+        self._later(delay_ms, f"flush of {partition.topic_partition}", done)
 
     # Compaction.
 

@@ -57,6 +57,7 @@ class Witness:
         self.ownership = Ownership()
         self.written: dict[TopicPartition, list[bytes]] = {}
         self._new_shards = new_shards
+        self._broker: SimulatedBroker | None = None
         self._shadows: dict[TopicPartition, tuple[Any, Shadow[Any]]] = {}
         self._unsafe: dict[TopicPartition, set[str]] = {}
 
@@ -77,9 +78,13 @@ class Witness:
     # After every event.
 
     def look(self, broker: SimulatedBroker, members: Iterable[Member]) -> None:
+        is_new_life = broker is not self._broker
+        self._broker = broker
         for where, partition in broker.storage.partitions.items():
             if not where.topic.startswith("__"):
                 self.transactions.follow(where, partition.log)
+                if is_new_life:
+                    self.transactions.check_read_again(where, partition.log)
         for host in broker.transactions.hosts.values():
             if host.state is HostState.ACTIVE:
                 self._compare_with_log(host)

@@ -41,7 +41,7 @@ PLAIN: Final = "plain"
 STORM_MS: Final = 9_000
 HEALING_MS: Final = 60_000
 QUIET_MS: Final = 15_000
-TRANSACTION_TIMEOUT_MS: Final = 3_000
+TRANSACTION_TIMEOUT_MS: Final = 5_000
 _NEVER: Final = 1 << 62
 
 
@@ -95,6 +95,7 @@ class World:
         self.network.on_arrival = self.witness.on_arrival
         self.network.on_answer = self.witness.on_answer
         self.broker: SimulatedBroker | None = None
+        self._chain_is_modern = False
         self._roles: list[Role] = []
         self._zombies: list[Role] = []
 
@@ -223,10 +224,10 @@ class World:
     def _populate(self) -> None:
         rng = self.rng
         self._roles.append(Role("feeder", self._begin_feeder))
-        chain_is_modern = rng.random() < 0.5
+        self._chain_is_modern = rng.random() < 0.5
         for index in range(rng.randint(1, 3)):
             version = rng.choice((1, 2))
-            begin = partial(self._begin_transformer, f"t{index}", version, chain_is_modern)
+            begin = partial(self._begin_transformer, f"t{index}", version, self._chain_is_modern)
             self._roles.append(Role(f"transformer-{index}", begin))
         plain_is_modern = rng.random() < 0.5
         for index in range(rng.randint(1, 3)):
@@ -288,17 +289,38 @@ class World:
         kinds: tuple[Callable[[], None], ...] = (
             self._crash_now,
             self._crash_soon,
+            self._restart_cleanly,
+            self._fill_disk,
             self._vanish,
             self._raise_zombie,
             self._change_topics,
             self._compact,
             self._checkpoint,
         )
-        self.rng.choices(kinds, weights=(3, 4, 6, 3, 3, 4, 1))[0]()
+        self.rng.choices(kinds, weights=(3, 4, 1, 2, 6, 4, 3, 4, 3))[0]()
 
     def _crash_soon(self) -> None:
         """In the middle of an operation, a few from now."""
         self._disk.crash_at(self.rng.randint(1, 30))
+
+    def _restart_cleanly(self) -> None:
+        if self.broker is not None:
+            self.schedule.note("the broker stops")
+            broker, self.broker = self.broker, None
+            broker.stop()
+            self.network.break_everything()
+            self.schedule.after(self.rng.randrange(50, 500), "the broker starts", self._restart)
+
+    def _fill_disk(self) -> None:
+        if self.broker is not None:
+            self.schedule.note("the disk is full")
+            storage = self.broker.storage
+            storage.is_disk_full = True
+
+            def make_room() -> None:
+                storage.is_disk_full = False
+
+            self.schedule.after(self.rng.randrange(100, 1_500), "the disk has room", make_room)
 
     def _vanish(self) -> None:
         living = [role for role in self._living() if role.name != "feeder"]
@@ -309,9 +331,14 @@ class World:
             role.process.kill()
 
     def _raise_zombie(self) -> None:
-        """A second program under the same transactional id, or the same instance id."""
+        """A second program under the same transactional id or instance id, or one of its own."""
         original = self.rng.choice(self._roles[1:])
         zombie = Role(f"{original.name}-twin", original.begin)
+        if original.name.startswith("transformer") and self.rng.random() < 0.4:
+            number = len(self._zombies)
+            version = self.rng.choice((1, 2))
+            begin = partial(self._begin_transformer, f"z{number}", version, self._chain_is_modern)
+            zombie = Role(f"guest-{number}", begin)
         self._zombies.append(zombie)
         self.schedule.note(f"{zombie.name} appears")
         self._start(zombie)
@@ -353,6 +380,8 @@ class World:
         self.schedule.note("everything heals")
         self.network.weather = Weather()
         self._disk.crash_at(_NEVER)
+        if self.broker is not None:
+            self.broker.storage.is_disk_full = False
         for zombie in self._zombies:
             if zombie.process is not None:
                 zombie.process.kill()

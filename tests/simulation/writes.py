@@ -204,7 +204,10 @@ class Writes:
             host = self._groups.hosts[where.partition]
             if host.state is not HostState.ACTIVE:
                 raise ClientFault(Error.COORDINATOR_LOAD_IN_PROGRESS)
-            host.end_transaction(markers, now_ms)
+            try:
+                host.end_transaction(markers, now_ms)
+            except OSError as fault:
+                raise ClientFault(Error.KAFKA_STORAGE_ERROR, str(fault)) from fault
             return partition
         batch = build_end_txn_marker(
             EndTxnMarker(markers.commit, markers.coordinator_epoch),
@@ -212,9 +215,12 @@ class Writes:
             producer_epoch=markers.producer.producer_epoch,
             timestamp=now_ms,
         )
-        appended = partition.append_internal(
-            batch, now_ms=now_ms, transaction_version=markers.transaction_version
-        )
+        try:
+            appended = partition.append_internal(
+                batch, now_ms=now_ms, transaction_version=markers.transaction_version
+            )
+        except OSError as fault:
+            raise ClientFault(Error.KAFKA_STORAGE_ERROR, str(fault)) from fault
         self._storage.written(partition, appended)
         return partition
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from headrace.testing import Broker
+from tests.behaviour.processes import free_port
 from tests.kafka.apache_kafka import ApacheKafka, classpath
 from tests.kafka.toolchain import cache_dir
 from tests.suites import kafka_python, librdkafka
@@ -32,6 +33,7 @@ from tests.suites.running import Results, SuiteFailed, Target, say, write_result
 
 # What Apache Kafka was calibrated with.
 PROPERTIES = {
+    "node.id": "0",
     "num.partitions": "4",
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "1000",
@@ -39,7 +41,6 @@ PROPERTIES = {
     "transaction.state.log.num.partitions": "8",
 }
 KAFKA_PROPERTIES = {
-    "node.id": "0",
     "share.coordinator.state.topic.num.partitions": "8",
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
@@ -115,7 +116,9 @@ def broker(options: argparse.Namespace, properties: Mapping[str, str]) -> Iterat
             with ApacheKafka(classpath(), folder, {**settings, **KAFKA_PROPERTIES}) as kafka:
                 yield Target(kafka.bootstrap_servers, kafka.log_dir)
         else:
-            with Broker(settings, data=folder) as ours:
+            port = free_port()
+            settings["advertised.listeners"] = f"PLAINTEXT://127.0.0.1:{port}"
+            with Broker(settings, data=folder, port=port) as ours:
                 yield Target(ours.bootstrap_servers, folder)
 
 

@@ -13,15 +13,21 @@ ACLS = "needs an authorizer: ACLs are not served"
 QUOTAS = "quotas are not served"
 SCRAM = "SASL/SCRAM credentials are not served"
 
+QUORUM = "KIP-836 describes the KRaft quorum; this cluster's state is not kept by one"
+
 _LIBRDKAFKA: Mapping[str, str] = {}
 
 EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
     "librdkafka": _LIBRDKAFKA,
-    "kafka-python": {"test_admin::test_create_describe_delete_acls": ACLS},
+    "kafka-python": {
+        "test_admin::test_create_describe_delete_acls": ACLS,
+        "test_admin::test_describe_metadata_quorum": QUORUM,
+    },
     "java": {
         "acls": ACLS,
         "configs-quota": QUOTAS,
         "configs-scram": SCRAM,
+        "metadata-quorum": QUORUM,
         "share-group": SHARE,
     },
 }

@@ -31,6 +31,7 @@ from headrace.broker.handlers import HANDLERS
 from headrace.broker.housekeeping import Housekeeping
 from headrace.broker.markers import Markers
 from headrace.broker.metadata import Metadata
+from headrace.broker.moves import Moves
 from headrace.broker.producer_ids import ProducerIds
 from headrace.broker.reporter import Reporter
 from headrace.broker.server import ConnectionLimits, Listener
@@ -45,6 +46,7 @@ from headrace.coordination.tree import Tree
 from headrace.errors import ConfigError, HeadraceError
 from headrace.log import meta_properties
 from headrace.log.directory import LoadReport, LogDirectory
+from headrace.log.moving import settle_moves
 from headrace.runtime.allocator import keep_large_blocks
 from headrace.runtime.clock import SystemClock
 from headrace.runtime.disk import Disk
@@ -79,6 +81,7 @@ class RunningBroker:
             listener.stop_accepting()
         await self.housekeeping.stop()
         await self.cleaner.stop()
+        await self.broker.moves.stop()
         self.broker.groups.stop()
         self.broker.transactions.stop()
         for partition in self.broker.storage.partitions.values():
@@ -175,6 +178,7 @@ async def start(config: BrokerConfig) -> RunningBroker:
         reporter=reporter,
         storage=storage,
         metadata=metadata,
+        moves=Moves(storage, metadata, clock, executor),
         fetch_sessions=FetchSessions(
             config.get_int("max.incremental.fetch.session.cache.slots"),
             _SESSION_EVICTION_MS,
@@ -295,7 +299,9 @@ def _open_directories(
                 disk, path, cluster_id=cluster_id, node_id=broker_id, uuid_factory=uuid.uuid4
             )
             directories += [directory]
-    except HeadraceError:
+        for done in settle_moves(disk, directories, uuid.uuid4):
+            logs.LOG_MANAGER.warning("%s", done)
+    except (HeadraceError, OSError):
         for directory in directories:
             directory.release()
         raise

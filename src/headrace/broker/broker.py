@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from headrace.broker.dispatch import Handler
     from headrace.broker.markers import Markers
     from headrace.broker.metadata import Metadata
+    from headrace.broker.moves import Moves
     from headrace.broker.producer_ids import ProducerIds
     from headrace.broker.reporter import Reporter
     from headrace.broker.sessions import FetchSessions
@@ -36,6 +37,7 @@ class Broker:
     reporter: Reporter
     storage: Storage
     metadata: Metadata
+    moves: Moves
     fetch_sessions: FetchSessions
     producer_ids: ProducerIds
     groups: Coordinators[GroupShard]

@@ -156,6 +156,11 @@ class Storage:
                     found.setdefault(topic, []).append(log)
         return found
 
+    def serve_from(self, partition: Partition, log: PartitionLog) -> None:
+        """Go on with a log that has everything of the present one, all of it on stable storage."""
+        partition.log = log
+        partition.on_flushed(log.log_end_offset)
+
     # -- flushing ---------------------------------------------------------------------------------
 
     def flush(self, partition: Partition) -> None:
@@ -169,20 +174,24 @@ class Storage:
             return
         self._flushing[partition] = False
         future = self._loop.run_in_executor(self._executor, flush.run)
-        future.add_done_callback(partial(self._flushed, partition, flush))
+        future.add_done_callback(partial(self._flushed, partition, partition.log, flush))
 
-    def _flushed(self, partition: Partition, flush: Flush, future: asyncio.Future[None]) -> None:
+    def _flushed(
+        self, partition: Partition, log: PartitionLog, flush: Flush, future: asyncio.Future[None]
+    ) -> None:
         again = self._flushing.pop(partition)
         while self._on_flushed:
             self._on_flushed.pop()()
         fault = future.exception()
+        if log is not partition.log:
+            return  # It has moved, which made everything durable in its new place.
         if fault is not None:
             topic, index = partition.topic_partition
             assert isinstance(fault, OSError), f"fsync of {topic}-{index} failed: {fault!r}"
             # After a failed fsync nobody knows what is on the disk: never try again, go offline.
-            self._fail_directory(partition.topic_partition, fault)
+            self._fail_directory_of(partition.topic_partition, fault)
             return
-        partition.log.complete_flush(flush)
+        log.complete_flush(flush)
         partition.on_flushed(flush.up_to)
         if again and not partition.offline_reason:
             self.flush(partition)
@@ -201,18 +210,23 @@ class Storage:
 
         A full disk is not broken: nothing of the append remains, and the next one may succeed.
         """
-        text = f"{topic}-{index}: {fault.strerror or fault}"
+        text = f"{topic}-{index}: {_words(fault)}"
         if fault.errno in (errno.ENOSPC, errno.EDQUOT):
             logs.LOG_MANAGER.error("Disk full while appending to %s", text)
             return ClientFault(Error.KAFKA_STORAGE_ERROR, f"the broker's disk is full; {text}")
-        self._fail_directory(TopicPartition(topic, index), fault)
+        self._fail_directory_of(TopicPartition(topic, index), fault)
         return ClientFault(Error.KAFKA_STORAGE_ERROR, text)
 
-    def _fail_directory(self, topic_partition: TopicPartition, fault: OSError) -> None:
+    def _fail_directory_of(self, topic_partition: TopicPartition, fault: OSError) -> None:
         directory = self.directory_of(topic_partition)
-        if directory is None or not directory.online:
+        if directory is not None:
+            self.fail_directory(directory, fault)
+
+    def fail_directory(self, directory: LogDirectory, fault: Exception) -> None:
+        """Take a directory offline, with all partitions that live there."""
+        if not directory.online:
             return
-        reason = f"log directory {directory.path} is offline: {fault.strerror or fault}"
+        reason = f"log directory {directory.path} is offline: {_words(fault)}"
         logs.LOG_MANAGER.error(
             "Taking %s offline with %d partitions: %s", directory.path, len(directory.logs), fault
         )
@@ -222,3 +236,7 @@ class Storage:
             partition = self.partitions.get(lost_partition)
             if partition is not None:
                 partition.take_offline(reason)
+
+
+def _words(fault: Exception) -> str:
+    return (fault.strerror if isinstance(fault, OSError) else None) or str(fault)

@@ -6,6 +6,7 @@
     *-offset-checkpoint                  see checkpoints
     <topic>-<partition>/                 one log
     <topic>-<partition>.<32 hex>-delete/ a deleted log that waits for its removal
+    <topic>-<partition>.<32 hex>-future/ a log on its way from another directory, see moving
 
 A partition lives wholly in one directory, and a directory fails as a whole: after an I/O error its
 partitions are gone for serving and nothing is written any more, while other directories go on.
@@ -73,7 +74,16 @@ def parse_folder_name(name: str) -> TopicPartition | None:
 
 def deleted_folder_name(topic_partition: TopicPartition, unique: UUID) -> str:
     """The name under which a log waits for its removal; a long topic name is cut to fit."""
-    suffix = f"-{topic_partition.partition}.{unique.hex}-delete"
+    return _suffixed(topic_partition, unique, "delete")
+
+
+def future_folder_name(topic_partition: TopicPartition, unique: UUID) -> str:
+    """The name of a log that is not complete yet; cut in the same way."""
+    return _suffixed(topic_partition, unique, "future")
+
+
+def _suffixed(topic_partition: TopicPartition, unique: UUID, word: str) -> str:
+    suffix = f"-{topic_partition.partition}.{unique.hex}-{word}"
     return topic_partition.topic[: _MAX_NAME_BYTES - len(suffix)] + suffix
 
 
@@ -250,11 +260,35 @@ class LogDirectory:
         self._check_online()
         log = self.logs.pop(topic_partition)
         _let_go(log)
-        name = deleted_folder_name(topic_partition, self._uuid_factory())
-        doomed = f"{self.path}/{name}"
-        self._disk.rename(self._folder(topic_partition), doomed)
+        self._disk.rename(log.folder, self._doomed_folder(log, now_ms))
         self._disk.sync_folder(self.path)
+
+    def create_future(
+        self, topic_partition: TopicPartition, topic_id: UUID, config: LogConfig, now_ms: int
+    ) -> PartitionLog:
+        """An empty log in a folder of its own, where a partition can move to; it is not served."""
+        self._check_online()
+        folder = f"{self.path}/{future_folder_name(topic_partition, self._uuid_factory())}"
+        return PartitionLog.create(self._disk, folder, topic_partition, topic_id, config, now_ms)
+
+    def retire(self, topic_partition: TopicPartition, now_ms: int) -> None:
+        """Let go of a log that lives in another directory now; who reads from it can finish."""
+        self._check_online()
+        log = self.logs.pop(topic_partition)
+        kept = self._doomed_folder(log, now_ms)
+        self._disk.make_folder(kept)
+        for segment in log.segments:
+            segment.rename(kept)
+        # What is left goes by its folder's name: a cleaner may be writing into it at this moment.
+        self._disk.rename(log.folder, self._doomed_folder(log, now_ms))
+        self._disk.sync_folder(self.path)
+
+    def _doomed_folder(self, log: PartitionLog, now_ms: int) -> str:
+        """A folder name that no log has, on the list of what will be removed."""
+        name = deleted_folder_name(log.topic_partition, self._uuid_factory())
+        doomed = f"{self.path}/{name}"
         self._doomed.append((now_ms + log.config.file_delete_delay_ms, doomed))
+        return doomed
 
     def remove_doomed(self, now_ms: int) -> int:
         """Remove the deleted logs whose time has come; returns how many."""

@@ -118,8 +118,9 @@ def test_a_hanging_transaction_is_found_and_aborted(
     assert data(live, "find-hanging", "--topic", filled, "--older-than", "2h") == []
     (found,) = data(live, "find-hanging", "--topic", filled)
     assert (found["topic"], found["partition"], found["start_offset"]) == (filled, 0, 10)
-    assert (found["producer_id"], found["age"]) == (producer_id, "1h")
-    assert found in data(live, "find-hanging")
+    assert found["producer_id"] == producer_id
+    assert found["age"].startswith("1h")
+    assert filled in [each["topic"] for each in data(live, "find-hanging")]
     where = ["--topic", filled, "--partition", "0", "--start-offset"]
     wrong = live("transaction", "abort", *where, "3")
     assert wrong.code == 1

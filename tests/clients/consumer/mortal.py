@@ -36,18 +36,21 @@ class Mortal:
 
 
 @contextlib.contextmanager
-def mortal(bootstrap: str, group: str, topic: str, *, most: int, **settings: Any) -> Iterator[Mortal]:
+def mortal(
+    bootstrap: str, group: str, topic: str, *, most: int, **settings: Any
+) -> Iterator[Mortal]:
     """A consumer that reads `most` records and then only keeps its place in the group."""
     wanted = {
         "bootstrap.servers": bootstrap,
         "log_level": 0,
         "group.id": group,
         "auto.offset.reset": "earliest",
-        "session.timeout.ms": 1000,
-        "heartbeat.interval.ms": 100,
         "fetch.wait.max.ms": 50,
         **{name.replace("_", "."): value for name, value in settings.items()},
     }
+    # Members of the new protocol are told by the broker how long their session is.
+    if wanted.get("group.protocol", "classic") == "classic":
+        wanted = {"session.timeout.ms": 1000, "heartbeat.interval.ms": 100, **wanted}
     command = [sys.executable, __file__, json.dumps(wanted), topic, str(most)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         started = Mortal(process)

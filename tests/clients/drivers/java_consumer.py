@@ -103,21 +103,23 @@ class OpenedConsumers:
         consumers: Sequence[JavaConsumer],
         *,
         records: int = 0,
-        partitions: Sequence[int] | None = None,
+        partitions: Sequence[int] = (),
     ) -> list[list[dict[str, Any]]]:
-        """Let them take turns until they have so many records in all, and partitions each."""
+        """Let them take turns until they have so many records in all, and partitions each.
+
+        The counts of partitions are those of the consumers in any order.
+        """
         names = [each.name for each in consumers]
-        counts = dict(zip(names, partitions, strict=True)) if partitions is not None else {}
         found = self.program.call(
             "poll",
             names=names,
             records=records,
-            partitions=counts,
+            partitions=sorted(partitions),
             timeout_ms=TIMEOUT_SECONDS * 1000,
         )
-        for consumer in consumers:
-            if consumer.name in counts:
-                assert len(consumer.call("assignment")) == counts[consumer.name], "not in time"
+        if partitions:
+            counts = sorted(len(each.call("assignment")) for each in consumers)
+            assert counts == sorted(partitions), "the assignment did not come in time"
         assert sum(map(len, found.values())) >= records, f"of {records} records came {found}"
         return [found[name] for name in names]
 

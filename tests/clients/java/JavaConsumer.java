@@ -99,12 +99,14 @@ public final class JavaConsumer {
         }
     }
 
-    // Let the named consumers take turns until they have the records or the assignments wanted.
+    // Let the named consumers take turns until they have so many records in all, and so many
+    // partitions each, whoever of them has which.
     static Object poll(JsonNode command) {
         Map<String, ArrayNode> found = new LinkedHashMap<>();
         command.get("names").forEach(name -> found.put(name.asText(), JSON.createArrayNode()));
         int wantedRecords = command.path("records").asInt(0);
-        JsonNode wantedPartitions = command.path("partitions");
+        List<Integer> wantedPartitions = new ArrayList<>();
+        command.path("partitions").forEach(count -> wantedPartitions.add(count.asInt()));
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(command.get("timeout_ms").asLong());
         boolean done = false;
         while (!done) {
@@ -114,9 +116,8 @@ public final class JavaConsumer {
                 }
             }
             boolean enough = found.values().stream().mapToInt(ArrayNode::size).sum() >= wantedRecords;
-            for (Map.Entry<String, JsonNode> each : wantedPartitions.properties()) {
-                enough &= CONSUMERS.get(each.getKey()).consumer.assignment().size() == each.getValue().asInt();
-            }
+            List<Integer> counts = found.keySet().stream().map(name -> CONSUMERS.get(name).consumer.assignment().size()).sorted().toList();
+            enough &= wantedPartitions.isEmpty() || wantedPartitions.equals(counts);
             done = enough || System.nanoTime() > deadline;
         }
         return found;
@@ -340,28 +341,28 @@ public final class JavaConsumer {
             }
         }
 
-        // While one thread is in poll, another asks something: the consumer must refuse it.
+        // While one thread is in poll, another asks something: whoever comes second is refused.
         Object useFromTwoThreads() throws Exception {
-            Thread polling = new Thread(() -> {
+            CompletableFuture<String> polling = CompletableFuture.supplyAsync(() -> {
                 try {
                     consumer.poll(Duration.ofSeconds(TIMEOUT_SECONDS));
+                    return "poll ended by itself";
                 } catch (org.apache.kafka.common.errors.WakeupException woken) {
-                    return; // the end of the test
+                    return "woken"; // by the other thread, which was refused
+                } catch (java.util.ConcurrentModificationException refused) {
+                    return refused.getClass().getSimpleName();
                 }
             });
-            polling.start();
             try {
-                long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(TIMEOUT_SECONDS);
-                while (System.nanoTime() < deadline) {
-                    consumer.assignment(); // refused as soon as the other thread is inside
+                while (!polling.isDone()) {
+                    consumer.assignment();
                     Thread.onSpinWait();
                 }
-                return "never refused";
+                return polling.get();
             } catch (java.util.ConcurrentModificationException refused) {
-                return refused.getClass().getSimpleName();
-            } finally {
                 consumer.wakeup();
-                polling.join(TimeUnit.SECONDS.toMillis(TIMEOUT_SECONDS));
+                polling.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
+                return refused.getClass().getSimpleName();
             }
         }
 

@@ -121,8 +121,8 @@ class Gateway:
     """Listens on an address of its own, for one broker.
 
     `bootstrap` is where clients begin; `leads_to` stands for the address that they are told, that
-    of this gateway unless there is another. `leaderless` partitions have no leader as far as clients
-    know, and `newest_versions` are the newest that they are offered.
+    of this gateway unless there is another. `leaderless` partitions have no leader as far as
+    clients know, and `newest_versions` are the newest that they are offered.
     """
 
     broker: str
@@ -248,7 +248,7 @@ class Gateway:
             return len(answer).to_bytes(4, "big") + answer
         response_class = by_key(seen.api_key).response
         correlation_id, position = decode_response_header(answer, 0, seen.version, response_class)
-        message = decode(response_class, seen.version, answer, position)
+        message: Any = decode(response_class, seen.version, answer, position)
         if seen.api_key == Api.API_VERSIONS:
             for offered in message.api_keys:
                 newest = self.newest_versions.get(offered.api_key, offered.max_version)
@@ -281,11 +281,11 @@ def gateway(broker: str, **options: Any) -> Iterator[Gateway]:
 def _looked_at(frame: bytes) -> Seen:
     key, version, correlation_id = peek(frame)
     now_seconds = time.monotonic()
-    if key not in iter(Api):
+    if key not in list(Api):
         return Seen(key, version, correlation_id, None, None, now_seconds)
     request_class = by_key(key).request
     header, position = decode_request_header(frame, 0, request_class)
-    message = decode(request_class, version, frame, position)
+    message: Any = decode(request_class, version, frame, position)
     return Seen(key, version, correlation_id, header.client_id, message, now_seconds)
 
 

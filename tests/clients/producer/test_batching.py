@@ -65,9 +65,7 @@ def test_one_request_carries_a_batch_for_each_partition(
     topic = new_topic(partitions=4)
     producer = new_java(bootstrap=gateway.bootstrap, linger_ms=LONG_LINGER_MS)
     producer.partitions_for(topic)
-    producer.send(
-        *({"topic": topic, "partition": n % 4, "value": str(n)} for n in range(400))
-    )
+    producer.send(*({"topic": topic, "partition": n % 4, "value": str(n)} for n in range(400)))
     producer.flush()
     (request,) = gateway.of(Api.PRODUCE)
     (data,) = request.message.topic_data
@@ -169,9 +167,7 @@ def test_the_first_tuned_sample(
 @pytest.mark.spec("slides:C49")
 def test_the_second_tuned_sample(new_java: NewJava, connection: Connection, topic: str) -> None:
     """batch 32768, linger 20, buffer 64 MiB; after one second without metadata send gives up."""
-    producer = new_java(
-        batch_size=32768, linger_ms=20, buffer_memory=67108864, max_block_ms=1000
-    )
+    producer = new_java(batch_size=32768, linger_ms=20, buffer_memory=67108864, max_block_ms=1000)
     write(producer, topic, EVENTS)
     assert values(connection, topic) == EVENTS
     assert 8_192 < max(header.size for header in batches(connection, topic)) <= 32768

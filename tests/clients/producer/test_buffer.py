@@ -51,9 +51,7 @@ def test_a_full_buffer_blocks_and_then_refuses(
 
 
 @pytest.mark.spec("slides:C23", "slides:C44")
-def test_send_blocks_for_metadata_no_longer_than_it_may(
-    new_java: NewJava, topic: str
-) -> None:
+def test_send_blocks_for_metadata_no_longer_than_it_may(new_java: NewJava, topic: str) -> None:
     """A partition that does not exist may come; after max.block.ms it is a TimeoutException."""
     producer = new_java(max_block_ms=300)
     (outcome,) = producer.send({"topic": topic, "partition": 5, "value": "v"})
@@ -97,9 +95,7 @@ def test_each_partition_takes_a_buffer(new_java: NewJava, new_topic: NewTopic) -
 
 
 @pytest.mark.spec("book1:P-22")
-def test_a_record_does_not_wait_for_ever(
-    new_java: NewJava, gateway: Gateway, topic: str
-) -> None:
+def test_a_record_does_not_wait_for_ever(new_java: NewJava, gateway: Gateway, topic: str) -> None:
     """What is not delivered in time is dropped from the queue and fails (KIP-91).
 
     The limit is delivery.timeout.ms now, which covers the queue as request.timeout.ms did once.

@@ -52,7 +52,7 @@ def test_a_bootstrap_address_is_needed_only_once(
 @pytest.mark.spec("slides:C13")
 def test_addresses_are_checked(new_java: NewJava) -> None:
     """host:port, or the producer is not even created."""
-    with pytest.raises(Refused, match="ConfigException: Invalid url in bootstrap.servers"):
+    with pytest.raises(Refused, match=r"ConfigException: Invalid url in bootstrap\.servers"):
         new_java(bootstrap="no-port")
 
 
@@ -79,13 +79,15 @@ def test_the_way_of_a_record(
     java_producers: ForeignClient,
     gateway: Gateway,
     connection: Connection,
-    topic: str,
+    new_topic: Callable[..., str],
 ) -> None:
     """Settings, producer, record; then it is serialized, placed, sent to the leader, answered."""
+    topic = new_topic(partitions=2)
     producer = new_java(
         bootstrap=gateway.bootstrap,
         value_serializer=f"{PLUGINS}OrderSerializer",
         partitioner_class=f"{PLUGINS}StockPartitioner",
+        importantStocks="k",
         test_log=topic,
     )
     order = {"topic": topic, "key": "k", "value": {"map": {"number": 1}}}
@@ -96,7 +98,7 @@ def test_the_way_of_a_record(
     kinds = [each.api_key for each in gateway.seen]
     versions, metadata, produce = map(kinds.index, (Api.API_VERSIONS, Api.METADATA, Api.PRODUCE))
     assert versions < metadata < produce
-    assert values(connection, topic) == ['{"number":1}']
+    assert values(connection, topic, 1) == ['{"number":1}']
 
 
 @pytest.mark.spec("slides:C12")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -176,7 +177,7 @@ def test_a_full_batch_is_followed_by_another_partition(
     producer.send(*({"topic": topic, "value": "v" * 100, "note": n} for n in range(400)))
     producer.flush()
     found = partitions(producer.reports(400))
-    changes = sum(before != after for before, after in zip(found, found[1:], strict=False))
+    changes = sum(before != after for before, after in itertools.pairwise(found))
     assert sorted(set(found)) == [0, 1, 2, 3]
     assert changes <= sum(len(batches(connection, topic, partition)) for partition in range(4))
 
@@ -211,9 +212,7 @@ def test_more_partitions_move_keys(
     records = [{"topic": topic, "key": f"key-{n}", "value": "v", "note": n} for n in range(50)]
     before = partitions_of(new_java(), records)
     wider = CreatePartitionsTopic(name=topic, count=5, assignments=None)
-    request = CreatePartitionsRequest(
-        topics=[wider], timeout_ms=TIMEOUT_MS, validate_only=False
-    )
+    request = CreatePartitionsRequest(topics=[wider], timeout_ms=TIMEOUT_MS, validate_only=False)
     (created,) = connection.ask(request, 3).results
     assert created.error_code == Error.NONE
     await_topic(connection, topic, 5)

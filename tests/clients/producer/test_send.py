@@ -40,9 +40,7 @@ def test_send_returns_before_the_broker_has_answered(
 
 
 @pytest.mark.spec("slides:C06", "book1:P-16")
-def test_get_waits_for_the_acknowledgement(
-    new_java: NewJava, gateway: Gateway, topic: str
-) -> None:
+def test_get_waits_for_the_acknowledgement(new_java: NewJava, gateway: Gateway, topic: str) -> None:
     """send(record).get() returns the metadata when the broker has answered, and not before."""
     producer = new_java(bootstrap=gateway.bootstrap)
     got: list[dict[str, object]] = []
@@ -68,9 +66,7 @@ def test_get_raises_what_the_broker_refused(new_java: NewJava, new_topic: NewTop
 
 
 @pytest.mark.spec("slides:C04", "slides:C05", "admin:PR-14", "book1:P-18", "slides:C44")
-def test_a_callback_has_an_offset_or_an_exception(
-    new_java: NewJava, new_topic: NewTopic
-) -> None:
+def test_a_callback_has_an_offset_or_an_exception(new_java: NewJava, new_topic: NewTopic) -> None:
     """Never both, never neither; on the I/O thread, and in the order of each partition."""
     topic = new_topic(partitions=2, config={"cleanup.policy": "compact"})
     keyless = {7, 13}  # which a compacted topic refuses
@@ -93,9 +89,7 @@ def test_a_callback_has_an_offset_or_an_exception(
 
 
 @pytest.mark.spec("slides:C01", "book1:P-29")
-def test_threads_share_a_producer(
-    new_java: NewJava, connection: Connection, topic: str
-) -> None:
+def test_threads_share_a_producer(new_java: NewJava, connection: Connection, topic: str) -> None:
     """Every record of every thread arrives once, in the order of its thread (Java)."""
     producer = new_java()
     producer.send_from_threads(topic, threads=8, count=100)

@@ -92,7 +92,9 @@ def test_what_cannot_be_serialized_is_never_sent(
     producer = new_java(bootstrap=gateway.bootstrap, value_serializer=f"{PLUGINS}OrderSerializer")
     (invalid,) = producer.send({"topic": topic, "value": {"map": {"item": "book"}}})
     assert invalid["thrown"] == "OrderWithoutNumber"
-    numbers = new_java(bootstrap=gateway.bootstrap, value_serializer=f"{SERIALIZATION}LongSerializer")
+    numbers = new_java(
+        bootstrap=gateway.bootstrap, value_serializer=f"{SERIALIZATION}LongSerializer"
+    )
     (mistyped,) = numbers.send({"topic": topic, "value": "no number"})
     assert mistyped["thrown"] == "SerializationException"
     for each in (producer, numbers):

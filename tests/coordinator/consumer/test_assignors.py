@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.coordinator.group.consumer.assignors import ASSIGNORS, Assignor, Candidate
@@ -44,6 +44,7 @@ wishes_of_all = st.dictionaries(names, st.sets(st.sampled_from(TOPICS)), min_siz
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS.values(), ids=ASSIGNORS.keys())
+@settings(deadline=None)
 @given(wishes=wishes_of_all, counts=counts)
 def test_all_is_given_out(
     assignor: Assignor, wishes: dict[str, set[UUID]], counts: dict[UUID, int]
@@ -59,6 +60,7 @@ def test_all_is_given_out(
     assert assignor(candidates(shuffled), counts) == targets
 
 
+@settings(deadline=None)
 @given(
     members=st.sets(names, min_size=1),
     later=st.sets(names, min_size=1),
@@ -88,6 +90,7 @@ def test_uniform_is_even_and_sticky(
     assert stayed == best
 
 
+@settings(deadline=None)
 @given(wishes=wishes_of_all, later=wishes_of_all, counts=counts)
 def test_uniform_cannot_be_improved(
     wishes: dict[str, set[UUID]], later: dict[str, set[UUID]], counts: dict[UUID, int]

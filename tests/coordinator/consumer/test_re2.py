@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.coordinator.group.consumer.re2 import InvalidRegex, compile_regex
@@ -103,6 +103,7 @@ def test_what_is_refused(regex: str) -> None:
         compile_regex(regex)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30))
 def test_any_text_is_an_expression_or_not(regex: str) -> None:
     """Whatever a client sends, there is a pattern or a reason."""
@@ -124,6 +125,7 @@ simple = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(regex=simple, text=st.text("ab.-_", max_size=8))
 def test_the_same_as_another_engine(regex: str, text: str) -> None:
     """What both engines know matches the same in both."""

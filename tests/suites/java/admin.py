@@ -196,6 +196,10 @@ def cluster_tools(tools: Tools) -> None:
     tools("kafka-cluster", "cluster-id", *server, bootstrap=False, says=["Cluster ID: "])
     tools("kafka-cluster", "list-endpoints", *server, bootstrap=False, says=["HOST"])
     tools("kafka-features", "describe", says=["metadata.version", "FinalizedVersionLevel"])
+
+
+@check("metadata-quorum")
+def metadata_quorum(tools: Tools) -> None:
     quorum = ("describe", "--status")
     tools("kafka-metadata-quorum", *quorum, says=["LeaderId:", "HighWatermark:"])
     tools("kafka-metadata-quorum", "describe", "--replication", says=["Leader"])

@@ -1,7 +1,8 @@
 """DescribeLogDirs, v1-v5.
 
 Behaviour: each directory of `log.dirs` with the size of every partition in it, and how much room
-there is (KIP-827); a directory that failed is listed with KAFKA_STORAGE_ERROR. Null asks for all
+there is (KIP-827); a directory that failed is listed with KAFKA_STORAGE_ERROR. A partition on its
+way to a directory is listed there as well, as a future one with its lag. Null asks for all
 partitions, an empty list for none.
 
 Version notes: v2 flexible · v3 top-level error · v4 total and usable bytes · v5 cordoned
@@ -40,17 +41,20 @@ def handle(broker: Broker, request: DescribeLogDirsRequest, call: Call) -> Answe
                 )
             )
             continue
+        found = [(key, log.size_bytes, 0, False) for key, log in directory.logs.items()]
+        arriving = broker.moves.arriving_in(directory)
+        found += [(key, size, lag, True) for key, size, lag in arriving]
         topics: dict[str, DescribeLogDirsTopic] = {}
-        for (name, index), log in sorted(directory.logs.items()):
+        for (name, index), size, lag, is_future in sorted(found):
             if asked is not None and (name, index) not in asked:
                 continue
             topic = topics.setdefault(name, DescribeLogDirsTopic(name=name, partitions=[]))
             topic.partitions.append(
                 DescribeLogDirsPartition(
                     partition_index=index,
-                    partition_size=log.size_bytes,
-                    offset_lag=0,
-                    is_future_key=False,
+                    partition_size=size,
+                    offset_lag=lag,
+                    is_future_key=is_future,
                 )
             )
         total, usable = broker.storage.room_in(directory.path)

@@ -1,0 +1,55 @@
+"""AlterReplicaLogDirs, v1-v2 (KIP-113).
+
+Behaviour: lets partitions move to another directory of `log.dirs` while they are written and read;
+the answer says that a move has begun, DescribeLogDirs shows how far it is. A path that is not in
+`log.dirs` is LOG_DIR_NOT_FOUND, a directory that failed KAFKA_STORAGE_ERROR. Asking for the
+directory where a partition is calls its move off. A partition that is asked for twice goes where
+it was asked to last. `replica.alter.log.dirs.io.max.bytes.per.second` holds moves back.
+
+Version notes: v2 flexible.
+
+Not done: a restart of the broker calls moves off, where Apache Kafka resumes them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.errors import ClientFault, Error
+from headrace.types import TopicPartition
+from headrace.wire.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopicResult,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: AlterReplicaLogDirsRequest, call: Call) -> Answer:
+    wanted = {
+        TopicPartition(topic.name, index): directory.path
+        for directory in request.dirs
+        for topic in directory.topics
+        for index in topic.partitions
+    }
+    topics: dict[str, AlterReplicaLogDirTopicResult] = {}
+    for (name, index), path in wanted.items():
+        error = Error.NONE
+        try:
+            broker.moves.begin(name, index, path)
+        except ClientFault as fault:
+            error = fault.error
+        outcome = AlterReplicaLogDirPartitionResult(partition_index=index, error_code=error)
+        result = topics.setdefault(
+            name, AlterReplicaLogDirTopicResult(topic_name=name, partitions=[])
+        )
+        result.partitions.append(outcome)
+    return AlterReplicaLogDirsResponse(results=list(topics.values()))
+
+
+HANDLER = Handler(key=34, versions=(1, 2), request=AlterReplicaLogDirsRequest, handle=handle)
