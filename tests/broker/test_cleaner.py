@@ -15,9 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer
+from confluent_kafka import TopicPartition as Assignment
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from headrace.broker.cleaner import LOG, LogCleaner
 from headrace.broker.cleaner_pipe import CleanerFault, CleanerPipe
@@ -30,6 +35,7 @@ from headrace.log.compaction import CleanerMemory, make_plan, measure
 from headrace.log.directory import LogDirectory
 from headrace.runtime.clock import SystemClock
 from headrace.runtime.os_disk import OsDisk
+from headrace.testing import Broker
 from headrace.types import TopicPartition
 from tests.log.compaction.compacting import COMPACT, settle, what_is_there, write
 from tests.log.logs import NOW_MS
@@ -238,6 +244,51 @@ def test_an_idle_active_segment_is_completed_in_time(tmp_path: Path) -> None:
             assert what_is_there(log) == [(10, b"k", b"last")]
 
     asyncio.run(story())
+
+
+# A broker and its clients.
+
+
+def read_from_the_start(servers: dict[str, Any], topic: str) -> list[Any]:
+    consumer = Consumer({**servers, "group.id": "g", "enable.partition.eof": True})
+    consumer.assign([Assignment(topic, 0, OFFSET_BEGINNING)])
+    messages = []
+    while (message := consumer.poll(10)) is not None and message.error() is None:
+        messages.append(message)
+    consumer.close()
+    return messages
+
+
+def table_of(messages: list[Any]) -> dict[bytes, bytes]:
+    return {message.key(): message.value() for message in messages}
+
+
+@pytest.mark.spec("slides:F06", "slides:F16", "book1:AT-10", "slides:O39")
+def test_a_compacted_topic_from_a_clients_side(tmp_path: Path) -> None:
+    """What librdkafka wrote is compacted under its eyes: however often it reads, before and after,
+    it finds the last value of each key, and at last little else."""
+    properties = {"log.cleaner.backoff.ms": 50}
+    with Broker(properties, data=tmp_path) as broker:
+        servers: dict[str, Any] = {"bootstrap.servers": broker.bootstrap_servers}
+        settings = {"cleanup.policy": "compact", "segment.bytes": "20000"}
+        settings["min.cleanable.dirty.ratio"] = "0.01"
+        admin = AdminClient(servers)
+        topics = admin.create_topics([NewTopic("customers", 1, 1, config=settings)])
+        topics["customers"].result(10)
+        producer = Producer({**servers, "batch.num.messages": 50, "compression.type": "lz4"})
+        for i in range(5000):
+            producer.produce("customers", b"%d" % i * 20, b"%d" % (i % 300))
+        assert producer.flush(30) == 0
+        for _ in range(1000):
+            messages = read_from_the_start(servers, "customers")
+            assert table_of(messages) == {b"%d" % (i % 300): b"%d" % i * 20 for i in range(5000)}
+            if len(messages) < 1000:
+                break
+        offsets = [message.offset() for message in messages]
+        assert len(offsets) < 1000
+        assert offsets == sorted(offsets)
+    left = [name.name for name in tmp_path.rglob("*") if name.name.endswith((".cleaned", ".swap"))]
+    assert left == []
 
 
 # The process on its own.

@@ -8,30 +8,54 @@ from typing import Any
 
 import pytest
 
+from headrace.broker.handlers import HANDLERS
 from headrace.errors import Error
 from headrace.wire import decode
 from headrace.wire.messages import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     alter_configs,
+    alter_partition_reassignments,
+    alter_replica_log_dirs,
     api_versions,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_partitions,
     create_topics,
+    delete_groups,
     delete_records,
     delete_topics,
     describe_cluster,
     describe_configs,
+    describe_groups,
     describe_log_dirs,
+    describe_producers,
     describe_topic_partitions,
+    describe_transactions,
     elect_leaders,
+    end_txn,
     fetch,
+    find_coordinator,
+    heartbeat,
     incremental_alter_configs,
     init_producer_id,
+    join_group,
+    leave_group,
     list_config_resources,
+    list_groups,
     list_offsets,
     list_partition_reassignments,
+    list_transactions,
     metadata,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
     offset_for_leader_epoch,
     produce,
+    sync_group,
+    txn_offset_commit,
     update_features,
+    write_txn_markers,
 )
 from tests.clients.raw import Connection, ConnectionClosed
 
@@ -42,21 +66,44 @@ KAFKA_4_3 = {
     1: (4, 18),
     2: (1, 11),
     3: (0, 13),
+    8: (2, 10),
+    9: (1, 10),
+    10: (0, 6),
+    11: (0, 9),
+    12: (0, 4),
+    13: (0, 5),
+    14: (0, 5),
+    15: (0, 6),
+    16: (0, 5),
     18: (0, 4),
     19: (2, 7),
     20: (1, 6),
     21: (0, 2),
     22: (0, 5),
     23: (2, 4),
+    24: (0, 5),
+    25: (0, 4),
+    26: (0, 5),
+    27: (1, 2),
+    28: (0, 5),
     32: (1, 4),
     33: (0, 2),
+    34: (1, 2),
     35: (1, 5),
     37: (0, 3),
+    42: (0, 2),
     43: (0, 2),
     44: (0, 1),
+    45: (0, 1),
     46: (0, 0),
+    47: (0, 0),
     57: (0, 2),
     60: (0, 2),
+    61: (0, 0),
+    65: (0, 0),
+    66: (0, 2),
+    68: (0, 1),
+    69: (0, 1),
     74: (0, 1),
     75: (0, 0),
 }
@@ -66,6 +113,19 @@ HARMLESS: dict[int, Callable[[], Any]] = {
     1: lambda: fetch.FetchRequest(max_wait_ms=0, min_bytes=0, topics=[]),
     2: lambda: list_offsets.ListOffsetsRequest(replica_id=-1, topics=[]),
     3: lambda: metadata.MetadataRequest(topics=[]),
+    8: lambda: offset_commit.OffsetCommitRequest(group_id="", member_id="", topics=[]),
+    9: lambda: offset_fetch.OffsetFetchRequest(),
+    10: lambda: find_coordinator.FindCoordinatorRequest(),
+    11: lambda: join_group.JoinGroupRequest(
+        group_id="", session_timeout_ms=10_000, member_id="", protocol_type="", protocols=[]
+    ),
+    12: lambda: heartbeat.HeartbeatRequest(group_id="", generation_id=0, member_id=""),
+    13: lambda: leave_group.LeaveGroupRequest(group_id=""),
+    14: lambda: sync_group.SyncGroupRequest(
+        group_id="", generation_id=0, member_id="", assignments=[]
+    ),
+    15: lambda: describe_groups.DescribeGroupsRequest(groups=[]),
+    16: lambda: list_groups.ListGroupsRequest(),
     18: lambda: api_versions.ApiVersionsRequest(
         client_software_name="tests", client_software_version="1.0"
     ),
@@ -76,24 +136,52 @@ HARMLESS: dict[int, Callable[[], Any]] = {
         transactional_id=None, transaction_timeout_ms=1_000
     ),
     23: lambda: offset_for_leader_epoch.OffsetForLeaderEpochRequest(replica_id=-1, topics=[]),
+    24: lambda: add_partitions_to_txn.AddPartitionsToTxnRequest(),
+    25: lambda: add_offsets_to_txn.AddOffsetsToTxnRequest(
+        transactional_id="", producer_id=0, producer_epoch=0, group_id=""
+    ),
+    26: lambda: end_txn.EndTxnRequest(
+        transactional_id="", producer_id=0, producer_epoch=0, committed=True
+    ),
+    27: lambda: write_txn_markers.WriteTxnMarkersRequest(markers=[]),
+    28: lambda: txn_offset_commit.TxnOffsetCommitRequest(
+        transactional_id="", group_id="", producer_id=0, producer_epoch=0, topics=[]
+    ),
     32: lambda: describe_configs.DescribeConfigsRequest(resources=[]),
     33: lambda: alter_configs.AlterConfigsRequest(resources=[], validate_only=True),
+    34: lambda: alter_replica_log_dirs.AlterReplicaLogDirsRequest(dirs=[]),
     35: lambda: describe_log_dirs.DescribeLogDirsRequest(topics=[]),
     37: lambda: create_partitions.CreatePartitionsRequest(
         topics=[], timeout_ms=1_000, validate_only=True
     ),
+    42: lambda: delete_groups.DeleteGroupsRequest(groups_names=[]),
     43: lambda: elect_leaders.ElectLeadersRequest(topic_partitions=[]),
     44: lambda: incremental_alter_configs.IncrementalAlterConfigsRequest(
         resources=[], validate_only=True
     ),
+    45: lambda: alter_partition_reassignments.AlterPartitionReassignmentsRequest(topics=[]),
     46: lambda: list_partition_reassignments.ListPartitionReassignmentsRequest(topics=[]),
+    47: lambda: offset_delete.OffsetDeleteRequest(group_id="", topics=[]),
     57: lambda: update_features.UpdateFeaturesRequest(feature_updates=[]),
     60: lambda: describe_cluster.DescribeClusterRequest(
         include_cluster_authorized_operations=False
     ),
+    61: lambda: describe_producers.DescribeProducersRequest(topics=[]),
+    65: lambda: describe_transactions.DescribeTransactionsRequest(transactional_ids=[]),
+    66: lambda: list_transactions.ListTransactionsRequest(state_filters=[], producer_id_filters=[]),
+    68: lambda: consumer_group_heartbeat.ConsumerGroupHeartbeatRequest(
+        group_id="", member_id="", member_epoch=0
+    ),
+    69: lambda: consumer_group_describe.ConsumerGroupDescribeRequest(group_ids=[]),
     74: lambda: list_config_resources.ListConfigResourcesRequest(),
     75: lambda: describe_topic_partitions.DescribeTopicPartitionsRequest(topics=[]),
 }
+
+
+def test_the_tables_have_every_api_of_this_broker() -> None:
+    """Whoever registers a handler says here what Apache Kafka advertises for it."""
+    served = {handler.key for handler in HANDLERS}
+    assert set(KAFKA_4_3) == set(HARMLESS) == served
 
 
 def advertised(connection: Connection) -> dict[int, tuple[int, int]]:

@@ -1,34 +1,70 @@
-"""FindCoordinator against a broker without coordinators: a clear no, that clients may retry."""
+"""FindCoordinator: which broker looks after a group or a transactional id."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from headrace.errors import Error
 from headrace.wire.messages.find_coordinator import FindCoordinatorRequest
+from tests.clients.contract import eventually
 from tests.clients.raw import Connection
 
+GROUP, TRANSACTION, SHARE = 0, 1, 2
 
-@pytest.mark.parametrize("version", range(4))
-def test_one_key(connection: Connection, version: int) -> None:
-    """Up to v3 a request names one key."""
-    answer = connection.ask(FindCoordinatorRequest(key="orders"), version)
-    assert answer.error_code == Error.COORDINATOR_NOT_AVAILABLE
-    assert Error.COORDINATOR_NOT_AVAILABLE.retriable
+
+def found(connection: Connection, key: str, version: int, key_type: int = GROUP) -> Any:
+    """The coordinator of one key, asked until there is one: its topic may be made just now."""
+    answers: list[Any] = []
+
+    def answered() -> bool:
+        if version < 4:
+            request = FindCoordinatorRequest(key=key, key_type=key_type)
+            answers.append(connection.ask(request, version))
+        else:
+            request = FindCoordinatorRequest(coordinator_keys=[key], key_type=key_type)
+            answers.extend(connection.ask(request, version).coordinators)
+        return bool(answers[-1].error_code != Error.COORDINATOR_NOT_AVAILABLE)
+
+    eventually(answered, "a coordinator")
+    return answers[-1]
+
+
+@pytest.mark.parametrize("version", range(7))
+@pytest.mark.parametrize("key_type", [GROUP, TRANSACTION])
+def test_this_broker_is_the_coordinator(
+    bootstrap: str, connection: Connection, group: str, version: int, key_type: int
+) -> None:
+    """In every version, for groups and, since v1, for transactional ids (KIP-98)."""
+    if version == 0:
+        key_type = GROUP
+    answer = found(connection, group, version, key_type)
+    assert answer.error_code == Error.NONE
+    assert f"{answer.host}:{answer.port}" == bootstrap
+    assert answer.node_id >= 0
 
 
 @pytest.mark.parametrize("version", range(4, 7))
-def test_several_keys(connection: Connection, version: int) -> None:
-    """KIP-699: every key of the request is answered, in order."""
-    answer = connection.ask(FindCoordinatorRequest(coordinator_keys=["a", "b"]), version)
-    assert [found.key for found in answer.coordinators] == ["a", "b"]
-    for found in answer.coordinators:
-        assert found.error_code == Error.COORDINATOR_NOT_AVAILABLE
-        assert found.error_message
+def test_several_keys(connection: Connection, group: str, version: int) -> None:
+    """KIP-699: every key of the request is answered, in order, also one that comes twice."""
+    found(connection, group, version)
+    keys = [group, f"{group}-b", "", group]
+    answer = connection.ask(FindCoordinatorRequest(coordinator_keys=keys), version)
+    assert [each.key for each in answer.coordinators] == keys
+    assert {each.error_code for each in answer.coordinators} == {Error.NONE}
+    assert connection.ask(FindCoordinatorRequest(coordinator_keys=[]), version).coordinators == []
 
 
 def test_an_unknown_key_type_is_refused(connection: Connection) -> None:
     """There are groups, transactional ids and share groups."""
     request = FindCoordinatorRequest(coordinator_keys=["a"], key_type=9)
-    (found,) = connection.ask(request, 4).coordinators
-    assert found.error_code == Error.INVALID_REQUEST
+    (answer,) = connection.ask(request, 4).coordinators
+    assert answer.error_code == Error.INVALID_REQUEST
+
+
+def test_a_share_partition_without_topic_has_no_coordinator(connection: Connection) -> None:
+    """Share groups ask for group:topic:partition (KIP-932); Headrace does not have them yet."""
+    request = FindCoordinatorRequest(coordinator_keys=["a"], key_type=SHARE)
+    (answer,) = connection.ask(request, 6).coordinators
+    assert answer.error_code in (Error.INVALID_REQUEST, Error.COORDINATOR_NOT_AVAILABLE)

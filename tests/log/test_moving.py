@@ -17,7 +17,16 @@ from headrace.runtime.disk import Disk
 from headrace.runtime.os_disk import OsDisk
 from headrace.testing import MemoryDisk, SimulatedCrash
 from headrace.types import TopicPartition
-from tests.log.logs import NOW_MS, TOPIC_ID, append, batch, marker, offsets, read_everything
+from tests.log.logs import (
+    NOW_MS,
+    TOPIC_ID,
+    append,
+    batch,
+    marker,
+    offsets,
+    read_everything,
+    replicated,
+)
 
 ORDERS = TopicPartition("orders", 0)
 CONFIG = LogConfig(segment_bytes=700, index_interval_bytes=150, file_delete_delay_ms=0)
@@ -165,6 +174,29 @@ def test_an_empty_log_moves_with_its_offset() -> None:
     assert append(moved_to(fresh, a, b)).base_offset == 0
 
 
+def test_gaps_of_compaction_stay() -> None:
+    """Offsets are never given out anew, neither inside the log nor at its emptied end."""
+    disk, a, b = new_pair()
+    log = a.create(ORDERS, TOPIC_ID, CONFIG, NOW_MS)
+    for base in (0, 5, 40, 90):
+        replicated(log, batch(1, base_offset=base))
+    log.roll(100)
+    log.clean_offset = 95
+    moved = moved_to(log, a, b)
+    assert (offsets_of_batches(moved), moved.log_end_offset) == ([0, 5, 40, 90], 100)
+    assert moved.clean_offset == 95
+    recovered = opened(disk.crash())[1].logs[ORDERS]
+    assert (offsets_of_batches(recovered), recovered.log_end_offset) == ([0, 5, 40, 90], 100)
+
+
+def offsets_of_batches(log: PartitionLog) -> list[int]:
+    return [
+        header.base_offset
+        for segment in log.segments
+        for _, header in segment.headers_from(segment.base_offset)
+    ]
+
+
 def test_producers_are_remembered_as_they_were() -> None:
     """A repeated batch is known, an open transaction stays open, after a crash too (KIP-98)."""
     disk, a, b = new_pair()
@@ -199,7 +231,9 @@ def test_producers_are_remembered_longer_than_their_records() -> None:
     moved = moved_to(log, a, b)
     assert moved.segments[0].base_offset > 32
     assert append(moved, sent[1]).duplicate
-    assert append(opened(disk.crash())[1].logs[ORDERS], sent[3]).duplicate
+    b.close()
+    a.close()
+    assert append(opened(disk)[1].logs[ORDERS], sent[3]).duplicate
 
 
 def test_damage_is_not_copied() -> None:

@@ -101,9 +101,7 @@ class Transformer:
             return
         yield from stall(self._stage.schedule)
         taken = reply.records[: self._rng.randrange(1, 4)]
-        attempt = self._stage.begin_attempt(
-            self._producer.transactional_id, self._member.group_id
-        )
+        attempt = self._stage.begin_attempt(self._producer.transactional_id, self._member.group_id)
         for record in taken:
             value = b"%d>%s@%d" % (attempt.number, str(where).encode(), record.offset)
             output = self._rng.choice(self._stage.catalogue.partitions(OUTPUT))

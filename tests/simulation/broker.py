@@ -197,9 +197,7 @@ class SimulatedBroker:
 
 
 def new_group_shard(constitution: Constitution) -> GroupShard:
-    return GroupShard(
-        constitution.group_settings, constitution.catalogue, constitution.new_uuid
-    )
+    return GroupShard(constitution.group_settings, constitution.catalogue, constitution.new_uuid)
 
 
 def new_transaction_shard(constitution: Constitution) -> TransactionShard:

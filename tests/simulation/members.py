@@ -45,6 +45,7 @@ SESSION_TIMEOUT_MS: Final = 2_500
 REBALANCE_TIMEOUT_MS: Final = 2_000
 HEARTBEAT_MS: Final = 600
 _PAUSE_MS: Final = 120
+_PATIENCE_MS: Final = REBALANCE_TIMEOUT_MS + 2_000
 _JOIN_VERSIONS: Final = (3, 5, 7, 9)
 
 
@@ -73,7 +74,10 @@ class Member(Protocol):
 
 
 class ClassicMember:
-    """A member of the classic protocol: joins, syncs, heartbeats; whoever leads assigns."""
+    """A member of the classic protocol: joins, syncs, heartbeats; whoever leads assigns.
+
+    In a group that may become one of the consumer protocol it does not bear late repeats either.
+    """
 
     is_modern = False
 
@@ -84,6 +88,8 @@ class ClassicMember:
         instance_id: str | None,
         catalogue: Catalogue,
         schedule: Schedule,
+        *,
+        late: bool,
     ) -> None:
         self.group_id = group_id
         self.member_id = ""
@@ -91,6 +97,8 @@ class ClassicMember:
         self.number = -1
         self.owned: set[TopicPartition] = set()
         self.positions: dict[TopicPartition, int] = {}  # where to read on in what it owns
+        self._held: set[tuple[UUID | None, int]] = set()  # `owned` by topic id
+        self._late = late
         self._topics = topics
         self._catalogue = catalogue
         self._schedule = schedule
@@ -102,7 +110,7 @@ class ClassicMember:
 
     @property
     def claims(self) -> Set[Hashable]:
-        return self.owned
+        return self._held
 
     def maintain(self) -> Steps:
         """Join if it is not in the group, otherwise send a heartbeat if one is due."""
@@ -118,7 +126,7 @@ class ClassicMember:
             member_id=self.member_id,
             group_instance_id=self.instance_id,
         )
-        response = yield Ask(COORDINATOR, request, 4)
+        response = yield Ask(COORDINATOR, request, 4, late=self._late)
         if response is not None:
             self.on_error(response.error_code)
 
@@ -135,6 +143,7 @@ class ClassicMember:
 
     def _give_up(self) -> None:
         self.owned = set()
+        self._held = set()
         self.positions.clear()
         self._is_in = False
 
@@ -157,7 +166,7 @@ class ClassicMember:
             assignments=assignments,
         )
         version = 5 if self._version >= 7 else 3
-        synced = yield Ask(COORDINATOR, request, version, REBALANCE_TIMEOUT_MS + 2_000)
+        synced = yield Ask(COORDINATOR, request, version, _PATIENCE_MS, late=self._late)
         if synced is None or synced.error_code:
             if synced is not None:
                 self.on_error(synced.error_code)
@@ -180,9 +189,8 @@ class ClassicMember:
             protocol_type="consumer",
             protocols=[JoinGroupRequestProtocol(name="range", metadata=metadata)],
         )
-        patience_ms = REBALANCE_TIMEOUT_MS + 2_000
         response: JoinGroupResponse | None
-        response = yield Ask(COORDINATOR, request, self._version, patience_ms)
+        response = yield Ask(COORDINATOR, request, self._version, _PATIENCE_MS, late=self._late)
         if response is None:
             return None
         error = response.error_code
@@ -224,6 +232,7 @@ class ClassicMember:
                 for each in assignment.assigned_partitions
                 for index in each.partitions
             }
+            self._held = {(self._catalogue.topic_id(topic), index) for topic, index in self.owned}
 
     def leave(self) -> Steps:
         """Tell the group; a static member keeps its place instead."""
@@ -232,7 +241,7 @@ class ClassicMember:
         self._give_up()
         identity = MemberIdentity(member_id=self.member_id)
         request = LeaveGroupRequest(group_id=self.group_id, members=[identity])
-        yield Ask(COORDINATOR, request, 5)
+        yield Ask(COORDINATOR, request, 5, late=self._late)
 
 
 def _encoded(topics: dict[str, list[int]]) -> bytes:

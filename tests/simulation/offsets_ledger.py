@@ -83,7 +83,10 @@ class OffsetsLedger:
             if call.version >= 10:
                 name = self._catalogue.topic_name(topic.topic_id) or f"gone {topic.topic_id}"
             found += [
-                ((request.group_id, TopicPartition(name, each.partition_index)), each.committed_offset)
+                (
+                    (request.group_id, TopicPartition(name, each.partition_index)),
+                    each.committed_offset,
+                )
                 for each in topic.partitions
             ]
         return found

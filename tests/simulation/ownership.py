@@ -7,7 +7,7 @@ do at any time.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Set
 from typing import Any
 
 from headrace.coordinator.group.classic import ClassicGroup
@@ -26,6 +26,7 @@ class Ownership:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}  # what a group was last seen to be in, in this life
         self._member_epochs: dict[tuple[str, str], int] = {}
+        self._seen: dict[str, tuple[bool, Set[str]]] = {}  # whether it is classic, and its members
         self._told: dict[str, int] = {}  # the highest that a client was told, and must survive
 
     def on_answer(self, call: Call, response: Any) -> None:
@@ -42,6 +43,7 @@ class Ownership:
         """Look at all groups of a shard, and at those clients that say they are in them."""
         for group_id, group in shard.groups.items():
             is_classic = isinstance(group, ClassicGroup)
+            self._notice_new_group(group_id, is_classic, group.members.keys())
             number: int = group.generation_id if is_classic else group.group_epoch  # type: ignore[union-attr]
             self._check_number(group_id, number)
             if not is_classic:
@@ -60,11 +62,18 @@ class Ownership:
                         f"{where} of {group_id} is owned by {other} and {member.member_id}",
                     )
 
+    def _notice_new_group(self, group_id: str, is_classic: bool, members: Set[str]) -> None:
+        """An empty group that turns into one of the other kind is forgotten, and counts anew."""
+        kind, before = self._seen.get(group_id, (is_classic, frozenset[str]()))
+        if kind != is_classic and before.isdisjoint(members):
+            self._numbers.pop(group_id, None)
+            self._told.pop(group_id, None)
+        if kind != is_classic or before != members:
+            self._seen[group_id] = (is_classic, frozenset(members))
+
     def _check_number(self, group_id: str, number: int) -> None:
         before = self._numbers.get(group_id, 0)
-        check(
-            number >= before, "epochs-grow", f"{group_id} was in {before} and is in {number} now"
-        )
+        check(number >= before, "epochs-grow", f"{group_id} was in {before} and is in {number} now")
         self._numbers[group_id] = number
 
     def _check_member_epoch(self, group_id: str, member_id: str, epoch: int) -> None:

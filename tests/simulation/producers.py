@@ -222,9 +222,7 @@ class TransactionalProducer:
                 attempt.is_commit_sent = True
             else:
                 attempt.is_abort_sent = True
-            response = yield self._ask(
-                TRANSACTIONS, request, 5 if self._is_v2 else 4, attempt
-            )
+            response = yield self._ask(TRANSACTIONS, request, 5 if self._is_v2 else 4, attempt)
             if response is not None and response.error_code == Error.NONE:
                 break
             if response is not None and response.error_code not in _AGAIN:

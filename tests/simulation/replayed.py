@@ -36,9 +36,7 @@ class Shadow(Generic[S]):
         log = self._host.partition.log
         concerned: set[str] = set()
         while self._position < log.log_end_offset:
-            data = memoryview(
-                log.read(self._position, 1 << 20, up_to=log.log_end_offset).data()
-            )
+            data = memoryview(log.read(self._position, 1 << 20, up_to=log.log_end_offset).data())
             for header, batch in split_batches(data, allow_partial_tail=True):
                 if header.next_offset <= self._position:
                     continue

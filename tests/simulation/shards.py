@@ -69,7 +69,7 @@ class Shards(Generic[S]):
         self._send = send
         self._is_dead = is_dead
         self._armed: dict[int, tuple[int, Alarm]] = {}
-        self._reloading: set[Host[S]] = set()
+        self._loading: set[Host[S]] = set()
 
     def now_ms(self) -> int:
         return self._schedule.now_ms
@@ -88,12 +88,14 @@ class Shards(Generic[S]):
             self._load(host)
 
     def _load(self, host: Host[S]) -> None:
+        self._loading.add(host)
         steps = host.load(self.now_ms())
         log = host.partition.log
         if log.log_end_offset == log.log_start_offset:
             for _ in steps:
                 pass
-            self._arm(host)
+            self._loading.discard(host)
+            self._look_after(host)
         else:
             self._load_slowly(host, steps)
 
@@ -105,7 +107,8 @@ class Shards(Generic[S]):
             where = host.partition.topic_partition
             check(host.state is not HostState.FAILED, "loads", f"{where}: {host.reason}")
             check(not host.bad_records, "loads", f"{where} has {host.bad_records} bad records")
-            self._arm(host)
+            self._loading.discard(host)
+            self._look_after(host)
 
         what = f"load of {host.partition.topic_partition}"
         self._later(self._schedule.rng.randrange(_LONGEST_PAUSE_MS), what, go_on)
@@ -188,15 +191,11 @@ class Shards(Generic[S]):
         self._look_after(host)
 
     def _look_after(self, host: Host[S]) -> None:
-        if host.state is HostState.LOADING and host not in self._reloading:
-            self._reloading.add(host)
+        if host.state is HostState.LOADING and host not in self._loading:
+            self._loading.add(host)
             what = f"load of {host.partition.topic_partition} after {host.reason}"
-            self._later(_RELOAD_AFTER_MS, what, lambda: self._reload(host))
+            self._later(_RELOAD_AFTER_MS, what, lambda: self._load(host))
         self._arm(host)
-
-    def _reload(self, host: Host[S]) -> None:
-        self._reloading.discard(host)
-        self._load(host)
 
     # Time.
 

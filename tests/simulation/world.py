@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -43,6 +44,14 @@ HEALING_MS: Final = 60_000
 QUIET_MS: Final = 15_000
 TRANSACTION_TIMEOUT_MS: Final = 5_000
 _NEVER: Final = 1 << 62
+
+
+class Kind(Enum):
+    """Which protocol the members of a group speak; mixed groups go from one to the other."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    MIXED = "mixed"
 
 
 @dataclass(slots=True)
@@ -95,7 +104,9 @@ class World:
         self.network.on_arrival = self.witness.on_arrival
         self.network.on_answer = self.witness.on_answer
         self.broker: SimulatedBroker | None = None
-        self._chain_is_modern = False
+        self._kinds = {
+            group: rng.choices([*Kind], weights=(2, 2, 1))[0] for group in (CHAIN, PLAIN)
+        }
         self._roles: list[Role] = []
         self._zombies: list[Role] = []
 
@@ -127,7 +138,11 @@ class World:
                 group_consumer_heartbeat_interval_ms=600,
                 group_consumer_assignment_interval_ms=rng.choice((0, 300)),
             ),
-            transaction_settings=TransactionSettings(abort_timed_out_interval_ms=500),
+            transaction_settings=TransactionSettings(
+                abort_timed_out_interval_ms=500,
+                transactional_id_expiration_ms=rng.choice((6_000, 604_800_000)),
+                remove_expired_interval_ms=1_000,
+            ),
             offsets_partitions=rng.randint(1, 2),
             transaction_partitions=rng.randint(1, 2),
             config_of=lambda name: internal if name.startswith("__") else config,
@@ -224,15 +239,13 @@ class World:
     def _populate(self) -> None:
         rng = self.rng
         self._roles.append(Role("feeder", self._begin_feeder))
-        self._chain_is_modern = rng.random() < 0.5
         for index in range(rng.randint(1, 3)):
             version = rng.choice((1, 2))
-            begin = partial(self._begin_transformer, f"t{index}", version, self._chain_is_modern)
+            begin = partial(self._begin_transformer, f"t{index}", version)
             self._roles.append(Role(f"transformer-{index}", begin))
-        plain_is_modern = rng.random() < 0.5
         for index in range(rng.randint(1, 3)):
             instance = f"i{index}" if rng.random() < 0.4 else None
-            reader = partial(self._begin_reader, instance, plain_is_modern)
+            reader = partial(self._begin_reader, instance)
             self._roles.append(Role(f"reader-{index}", reader))
         for role in self._roles:
             self.schedule.after(
@@ -242,25 +255,27 @@ class World:
     def _begin_feeder(self, _role: Role) -> tuple[Life, None]:
         return feed(self, self.new_producer_id(), 6), None
 
-    def _new_member(
-        self, is_modern: bool, group_id: str, topics: list[str], instance_id: str | None
-    ) -> Member:
-        kind = ModernMember if is_modern else ClassicMember
-        return kind(group_id, topics, instance_id, self.catalogue, self.schedule)
+    def _new_member(self, group_id: str, topics: list[str], instance_id: str | None) -> Member:
+        kind = self._kinds[group_id]
+        is_modern = kind is Kind.CONSUMER or (kind is Kind.MIXED and self.rng.random() < 0.5)
+        if is_modern:
+            return ModernMember(group_id, topics, instance_id, self.catalogue, self.schedule)
+        late = self._kinds[group_id] is not Kind.MIXED
+        return ClassicMember(
+            group_id, topics, instance_id, self.catalogue, self.schedule, late=late
+        )
 
     def _begin_transformer(
-        self, transactional_id: str, version: int, is_modern: bool, _role: Role
+        self, transactional_id: str, version: int, _role: Role
     ) -> tuple[Life, Member]:
-        member = self._new_member(is_modern, CHAIN, [INPUT], None)
+        member = self._new_member(CHAIN, [INPUT], None)
         producer = TransactionalProducer(
             transactional_id, version, TRANSACTION_TIMEOUT_MS, self.schedule
         )
         return Transformer(self, member, producer).life(), member
 
-    def _begin_reader(
-        self, instance_id: str | None, is_modern: bool, _role: Role
-    ) -> tuple[Life, Member]:
-        member = self._new_member(is_modern, PLAIN, [INPUT, SIDE], instance_id)
+    def _begin_reader(self, instance_id: str | None, _role: Role) -> tuple[Life, Member]:
+        member = self._new_member(PLAIN, [INPUT, SIDE], instance_id)
         return Reader(self, member).life(), member
 
     def _start(self, role: Role) -> None:
@@ -337,7 +352,7 @@ class World:
         if original.name.startswith("transformer") and self.rng.random() < 0.4:
             number = len(self._zombies)
             version = self.rng.choice((1, 2))
-            begin = partial(self._begin_transformer, f"z{number}", version, self._chain_is_modern)
+            begin = partial(self._begin_transformer, f"z{number}", version)
             zombie = Role(f"guest-{number}", begin)
         self._zombies.append(zombie)
         self.schedule.note(f"{zombie.name} appears")

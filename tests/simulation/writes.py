@@ -163,9 +163,7 @@ class Writes:
     def commit_offsets(self, call: Call) -> None:
         """Ask the transaction coordinator, wait for what it writes, then let the group decide."""
         request: TxnOffsetCommitRequest = call.request
-        offsets = TopicPartition(
-            self._groups.topic_name, self._groups.index_of(request.group_id)
-        )
+        offsets = TopicPartition(self._groups.topic_name, self._groups.index_of(request.group_id))
         transactions: Any = self.transactions
         errors, unsettled = admit(
             transactions,

@@ -1,4 +1,4 @@
-"""One partition on a disk: segments, indexes, recovery, producer state, epochs, retention.
+"""One partition on a disk: segments, indexes, recovery, producers, epochs, retention, compaction.
 
 `PartitionLog` is the face of one partition, `LogDirectory` that of all partitions of a disk. The
 files are Kafka's, byte for byte, and are described in docs/formats/.

@@ -261,15 +261,10 @@ class PartitionLog:
         self.log_end_offset = last_offset + 1
         if header.producer_id >= 0:
             note_written(self.producers, active, header, marker, base_offset, now_ms)
+        time_ms = NO_TIMESTAMP if config.message_timestamp_type == CREATE_TIME else max_timestamp
+        flush_due = self.flush_due(now_ms)
         return Appended(
-            base_offset,
-            last_offset,
-            NO_TIMESTAMP if config.message_timestamp_type == CREATE_TIME else max_timestamp,
-            self.log_start_offset,
-            size,
-            False,
-            self.flush_due(now_ms),
-            rolled,
+            base_offset, last_offset, time_ms, self.log_start_offset, size, False, flush_due, rolled
         )
 
     # Reading.

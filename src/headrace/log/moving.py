@@ -114,12 +114,13 @@ class Move:
         From here to `commit` nothing may happen to the log. OSError: the move has failed.
         """
         log, copy = self.log, self.copy
-        while self.lag > 0:
-            part = self.next_slice(log.config.segment_bytes)
-            if not part:
-                copy.roll(log.log_end_offset)  # compaction has emptied the end
+        while part := self.next_slice(log.config.segment_bytes):
             self.take(part, now_ms)
+        # The log remembers producers whose records are gone.
+        copy.producers = log.producers
         copy.config = log.config
+        if self.lag > 0:
+            copy.roll(log.log_end_offset)  # Compaction has emptied the end.
         copy.high_watermark = log.high_watermark
         if log.log_start_offset > copy.log_start_offset:
             copy.delete_records_before(log.log_start_offset)
@@ -127,10 +128,6 @@ class Move:
             copy.leader_epochs.clear()
             for entry in log.leader_epochs.entries:
                 copy.leader_epochs.assign(*entry)
-        # The log may remember producers whose records are gone.
-        copy.producers = log.producers
-        if log.log_end_offset > log.log_start_offset:
-            copy.write_snapshot(log.log_end_offset)
         copy.clean_offset = self._clean_offset
         copy.close()
         write_atomically(

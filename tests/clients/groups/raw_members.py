@@ -71,6 +71,8 @@ def sync_request(
         group_id=group,
         generation_id=options.pop("generation_id", joined.generation_id),
         member_id=options.pop("member_id", joined.member_id),
+        protocol_type=options.pop("protocol_type", joined.protocol_type),
+        protocol_name=options.pop("protocol_name", joined.protocol_name),
         assignments=[
             SyncGroupRequestAssignment(member_id=member_id, assignment=assignment)
             for member_id, assignment in (assignments or {}).items()

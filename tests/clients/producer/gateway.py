@@ -122,13 +122,15 @@ class Gateway:
 
     `bootstrap` is where clients begin; `leads_to` stands for the address that they are told, that
     of this gateway unless there is another. `leaderless` partitions have no leader as far as
-    clients know, and `newest_versions` are the newest that they are offered.
+    clients know; `newest_versions` of APIs and `feature_levels` are the highest that clients are
+    offered.
     """
 
     broker: str
     leads_to: Gateway | None = None
     leaderless: frozenset[int] = frozenset()
     newest_versions: Mapping[int, int] = field(default_factory=dict)
+    feature_levels: Mapping[str, int] = field(default_factory=dict)
     seen: list[Seen] = field(default_factory=list)
     peak_in_flight: int = 0
 
@@ -253,6 +255,9 @@ class Gateway:
             for offered in message.api_keys:
                 newest = self.newest_versions.get(offered.api_key, offered.max_version)
                 offered.max_version = min(newest, offered.max_version)
+            for feature in message.finalized_features:
+                level = self.feature_levels.get(feature.name, feature.max_version_level)
+                feature.max_version_level = min(level, feature.max_version_level)
         elif seen.api_key == Api.FIND_COORDINATOR:
             self._readdress(message, *message.coordinators)
         else:

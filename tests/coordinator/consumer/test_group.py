@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from headrace.coordinator.effects import StateRecord
+from headrace.coordinator.group.classic import ClassicGroup
 from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.consumer.member import Member
 from headrace.coordinator.group.consumer.persistence import current_record, member_record
@@ -17,6 +18,7 @@ from headrace.coordinator.group.consumer.state import (
     group_diagram,
     member_diagram,
 )
+from headrace.coordinator.group.protocol import ConsumerProtocolAssignment, encode_assignment
 from headrace.coordinator.group.records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -115,6 +117,48 @@ def test_abandoned() -> None:
     assert len(stage.timers) > 0
     assert stage.consumer_group.abandon(Error.NOT_COORDINATOR) == []
     assert len(stage.timers) == 0
+
+
+CLASSIC = """
+    topic orders 2
+    C > classic-join new topics=orders instance=i
+    classic group PreparingRebalance
+    classic group CompletingRebalance
+    C < generation 1 range
+    C > classic-sync assign=C/orders:0,1
+    classic group Stable
+    C < orders:0,1
+"""
+
+
+def test_upgrade_that_fails() -> None:
+    """KIP-848: if the new member does not get in, the classic group goes on as if nothing was."""
+    stage = check(CLASSIC, group_initial_rebalance_delay_ms=0, group_consumer_max_size=1)
+    timers = dict(stage.timers._deadlines)
+    stage.perform("A > join topics=orders")
+    assert stage.transcript[-1] == "A < GROUP_MAX_SIZE_REACHED"
+    assert stage.timers._deadlines == timers
+    stage.perform("C > classic-heartbeat")
+    assert stage.transcript[-1] == "C < alive"
+
+
+@pytest.mark.parametrize(
+    "assignment",
+    [
+        encode_assignment(
+            ConsumerProtocolAssignment(assigned_partitions=[], user_data=b"of an assignor"), 1
+        ),
+        b"\0\1garbage",
+    ],
+)
+def test_assignments_that_cannot_be_taken_along(assignment: bytes) -> None:
+    """KIP-848: a classic group with assignments that would lose something is not upgraded."""
+    stage = check(CLASSIC, group_initial_rebalance_delay_ms=0)
+    assert isinstance(stage.group, ClassicGroup)
+    for member in stage.group.members.values():
+        member.assignment = assignment
+    stage.perform("A > join topics=orders")
+    assert stage.transcript[-1] == "A < GROUP_ID_NOT_FOUND"
 
 
 def fresh() -> ConsumerGroup:

@@ -1,7 +1,7 @@
 """Both protocols in one group and migration between them, told as stories.
 
-Those without time-outs were played against Apache Kafka 4.3.1 as well, with the same answers and
-the same records.
+Most of them were played against Apache Kafka 4.3.1 as well, with the same answers; for the upgrade
+and the downgrade the records were compared too.
 """
 
 from __future__ import annotations
@@ -563,6 +563,28 @@ def test_policy_without_upgrade() -> None:
     """,
         group_consumer_migration_policy="disabled",
         group_initial_rebalance_delay_ms=0,
+    )
+
+
+def test_too_large_for_a_downgrade() -> None:
+    """group.max.size: a group that would be too large as a classic one stays as it is."""
+    check(
+        """
+        topic orders 2
+        A > join topics=orders
+        group Stable
+        A < epoch 2 orders:0,1
+        +1000
+        C > classic-join topics=orders
+        group Reconciling
+        C < generation 3 range
+        D > classic-join topics=orders
+        group Assigning
+        D < generation 3 range
+        A > leave
+        A < epoch -1
+    """,
+        group_max_size=1,
     )
 
 

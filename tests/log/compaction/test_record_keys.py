@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.errors import CorruptData
-from headrace.log.compaction.record_keys import cut_out, read_keys, time_delta
+from headrace.log.compaction.record_keys import cut_out, read_keys, shift_time, time_delta
 from headrace.records.batch import HEADER_SIZE, read_header, seal
 from headrace.records.builder import BatchBuilder
 from headrace.records.record import Record, iterate
@@ -66,6 +66,19 @@ def test_cut_out_records_are_whole(
     assert [header.base_timestamp + time_delta(piece) for piece in pieces] == [
         unpacked[i].timestamp for i in kept
     ]
+
+
+@settings(deadline=None)
+@given(repeated, st.sampled_from([0, 1, -64, 10**15, -(2**62)]))
+def test_a_shifted_time_counts_from_another_base(runs: list[tuple[Record, int]], by: int) -> None:
+    """Nothing of a record changes but the distance of its time from the batch's."""
+    batch = build([record for record, _ in runs])
+    header = read_header(batch)
+    pieces = cut_out(batch[HEADER_SIZE:], range(header.record_count))
+    shifted = b"".join(shift_time(piece, by) for piece in pieces)
+    moved = seal(header._replace(base_timestamp=header.base_timestamp - by), shifted)
+    before = list(iterate(header, memoryview(batch)))
+    assert list(iterate(read_header(moved), memoryview(moved))) == before
 
 
 def alike(count: int) -> bytes:

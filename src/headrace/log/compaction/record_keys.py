@@ -17,8 +17,8 @@ from itertools import repeat
 from typing import Final, NamedTuple
 
 from headrace.errors import CorruptData
-from headrace.records.record import MIN_RECORD_LENGTH
-from headrace.records.varint import read_varint
+from headrace.records.record import MIN_RECORD_LENGTH, wrap_int64
+from headrace.records.varint import encode_varint, read_varint
 
 _NO_LENGTH: Final = 1
 """The varint -1: no key, or no value."""
@@ -219,3 +219,12 @@ def time_delta(record: bytes) -> int:
     """How far a record's time lies behind the base timestamp of its batch."""
     _, start = read_varint(record, 0)
     return read_varint(record, start + 1, 64)[0]
+
+
+def shift_time(record: bytes, by: int) -> bytes:
+    """The record with a time delta that is larger by so much, as for an earlier base timestamp."""
+    _, start = read_varint(record, 0)
+    delta, end = read_varint(record, start + 1, 64)
+    shifted = encode_varint(wrap_int64(delta + by))
+    length = encode_varint(1 + len(shifted) + len(record) - end)
+    return b"".join((length, record[start : start + 1], shifted, record[end:]))

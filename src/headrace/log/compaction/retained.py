@@ -22,12 +22,12 @@ from typing import Final
 
 from headrace.log.compaction.key_map import STAYS, SUPERSEDED, TOMBSTONE, KeyMap
 from headrace.log.compaction.plan import CleaningPlan
-from headrace.log.compaction.record_keys import cut_out, read_keys, time_delta
+from headrace.log.compaction.record_keys import cut_out, read_keys, shift_time, time_delta
 from headrace.log.compaction.transactions import TransactionWalk
-from headrace.records.batch import LOG_APPEND_TIME_BIT, BatchHeader, seal
+from headrace.records.batch import DELETE_HORIZON_BIT, LOG_APPEND_TIME_BIT, BatchHeader, seal
 from headrace.records.builder import rebuild_batch
 from headrace.records.compression import compress as compress_payload
-from headrace.records.record import iterate, read_payload, wrap_int64
+from headrace.records.record import read_payload, wrap_int64
 from headrace.types import Buffer
 
 _IS_KEPT: Final = bytes(fate != SUPERSEDED for fate in range(256))
@@ -68,8 +68,8 @@ class Retention:
         if superseded == count:
             return self._without_records(header)
         if header.delete_horizon_ms is None and TOMBSTONE in fates:
-            return self._with_horizon(header, batch, fates)
-        return batch if superseded == 0 else _with_some(header, batch, fates)
+            return _rebuilt(header, batch, fates, self._horizon_ms)
+        return batch if superseded == 0 else _rebuilt(header, batch, fates)
 
     def _of_control(self, header: BatchHeader, batch: memoryview) -> Buffer | None:
         if not self.transactions.is_spent(header, batch):
@@ -77,7 +77,7 @@ class Retention:
         if header.record_count == 0 or self._is_over(header.delete_horizon_ms):
             return self._without_records(header)
         if header.delete_horizon_ms is None:
-            return self._with_horizon(header, batch, bytes(header.record_count))
+            return _rebuilt(header, batch, bytes(header.record_count), self._horizon_ms)
         return batch
 
     def _look_up(self, header: BatchHeader, batch: memoryview) -> bytes:
@@ -109,21 +109,28 @@ class Retention:
             return header.last_offset == last.last_offset
         return header.is_control and header.producer_epoch == last.epoch
 
-    def _with_horizon(self, header: BatchHeader, batch: memoryview, fates: bytes) -> bytes:
-        """The records that stay, in a batch that says when tombstones and markers may go."""
-        horizon_ms = self.plan.now_ms + self.plan.delete_retention_ms
-        kept = compress(iterate(header, batch), fates.translate(_IS_KEPT))
-        return rebuild_batch(header, kept, delete_horizon_ms=horizon_ms)
+    @property
+    def _horizon_ms(self) -> int:
+        """When tombstones and markers may go that are met now for the first time."""
+        return self.plan.now_ms + self.plan.delete_retention_ms
 
 
-def _with_some(header: BatchHeader, batch: memoryview, fates: bytes) -> bytes:
-    """The records that stay, byte by byte as they were."""
+def _rebuilt(
+    header: BatchHeader, batch: memoryview, fates: bytes, horizon_ms: int | None = None
+) -> bytes:
+    """The records that stay, byte by byte as they were, in a batch that is as it was otherwise.
+
+    A new delete horizon takes the place of the base timestamp, from which records count their own.
+    """
     kept = compress(range(len(fates)), fates.translate(_IS_KEPT))
     records = cut_out(read_payload(header, batch), kept)
-    max_timestamp = header.max_timestamp
+    header = header._replace(record_count=len(records))
+    if horizon_ms is not None:
+        shift = header.base_timestamp - horizon_ms
+        records = [shift_time(record, shift) for record in records]
+        attributes = header.attributes | DELETE_HORIZON_BIT
+        header = header._replace(attributes=attributes, base_timestamp=horizon_ms)
     if not header.attributes & LOG_APPEND_TIME_BIT:
-        max_timestamp = wrap_int64(header.base_timestamp + max(map(time_delta, records)))
-    return seal(
-        header._replace(max_timestamp=max_timestamp, record_count=len(records)),
-        compress_payload(header.compression, b"".join(records)),
-    )
+        latest = wrap_int64(header.base_timestamp + max(map(time_delta, records)))
+        header = header._replace(max_timestamp=latest)
+    return seal(header, compress_payload(header.compression, b"".join(records)))

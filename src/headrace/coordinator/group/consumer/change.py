@@ -132,7 +132,7 @@ def write_member(change: Change) -> tuple[bool, bool]:
     """
     group, before, after = change.group, change.before, change.after
     names_changed = False
-    if after != before:
+    if after is not before and after != before:
         change.records.append(member_record(group.group_id, after))
         names_changed = after.subscribed_topic_names != before.subscribed_topic_names
     regex = change_regex(group, before, after, change.now_ms, change.records)

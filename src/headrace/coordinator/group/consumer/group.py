@@ -21,7 +21,6 @@ from headrace.coordinator.group.consumer.migration import (
 )
 from headrace.coordinator.group.consumer.regex import resolve_regexes
 from headrace.coordinator.group.consumer.roster import Roster
-from headrace.coordinator.group.consumer.state import MemberState
 from headrace.coordinator.group.consumer.timers import (
     JOIN,
     REBALANCE,
@@ -117,8 +116,6 @@ class ConsumerGroup(Roster):
             return Effects(records=resolve_regexes(self, now_ms))
         member = self.members.get(member_id)
         if member is None:
-            return Effects()
-        if kind == REBALANCE and member.state is not MemberState.UNREVOKED_PARTITIONS:
             return Effects()
         return Effects(
             records=remove_members(self, {member_id}, now_ms),

@@ -161,6 +161,18 @@ def _updated(member: Member, request: ConsumerGroupHeartbeatRequest, caller: Cal
     """The member as it tells about itself now; what it does not tell is as before."""
     names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
     timeout_ms = request.rebalance_timeout_ms
+    if (
+        names is None
+        and regex is None
+        and timeout_ms == UNSET_TIMEOUT_MS
+        and request.instance_id == member.instance_id
+        and request.rack_id is None
+        and request.server_assignor is None
+        and caller.client_id == member.client_id
+        and caller.client_host == member.client_host
+        and member.classic is None
+    ):
+        return member  # nearly every heartbeat of a group at rest
     return replace(
         member,
         instance_id=member.instance_id if request.instance_id is None else request.instance_id,

@@ -54,6 +54,8 @@ def change_regex(
 ) -> RegexChange:
     """Note what became of a member's expression, and see to it that all are resolved."""
     old, new = before.subscribed_topic_regex, after.subscribed_topic_regex
+    if old == new and not group.regex_subscribers:
+        return RegexChange.NONE
     subscribers = dict(group.regex_subscribers)
     change = RegexChange.NONE
     is_new = False

@@ -38,11 +38,12 @@ def set_for_assignment(group: Roster, member: Member, now_ms: int) -> None:
     Members of the classic protocol do that by joining again, which has a timer of its own. One that
     is away has nothing left to give up.
     """
-    if member.uses_classic_protocol:
-        return
     key = TimerKey(REBALANCE, group.group_id, member.member_id)
-    is_away = member.member_epoch == LEAVE_STATIC_EPOCH
-    if member.state is MemberState.UNREVOKED_PARTITIONS and not is_away:
+    if (
+        member.state is MemberState.UNREVOKED_PARTITIONS
+        and member.member_epoch != LEAVE_STATIC_EPOCH
+        and not member.uses_classic_protocol
+    ):
         group.timers.set(key, now_ms + member.rebalance_timeout_ms)
     else:
         group.timers.cancel(key)
