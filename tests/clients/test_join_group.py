@@ -8,6 +8,7 @@ from headrace.errors import Error
 from tests.clients.groups.raw_members import (
     JOIN_VERSION,
     SYNC_VERSION,
+    await_rebalance,
     described,
     find_coordinator,
     heartbeat,
@@ -19,7 +20,6 @@ from tests.clients.groups.raw_members import (
 from tests.clients.raw import Connection
 
 MEMBER_ID_REQUIRED_SINCE = 4
-STATIC_SINCE = 5
 
 
 @pytest.mark.parametrize("version", range(10))
@@ -47,8 +47,7 @@ def test_members_wait_for_each_other(bootstrap: str, connection: Connection, gro
         asked = other.ask(join_request(group, protocols={"range": b"n"}), JOIN_VERSION)
         request = join_request(group, asked.member_id, protocols={"range": b"n"})
         waiting = other.send(request, JOIN_VERSION)
-        while heartbeat(connection, group, first) == Error.NONE:
-            pass  # until the broker has read the join of the other connection
+        await_rebalance(connection, group, first)
         again = connection.ask(join_request(group, first.member_id), JOIN_VERSION)
         second = other.answer(waiting, type(request), JOIN_VERSION)
     assert [again.error_code, second.error_code] == [Error.NONE, Error.NONE]
@@ -72,8 +71,7 @@ def test_the_protocol_that_all_can_speak_is_chosen(
         asked = other.ask(join_request(group, protocols=others), JOIN_VERSION)
         request = join_request(group, asked.member_id, protocols=others)
         waiting = other.send(request, JOIN_VERSION)
-        while heartbeat(connection, group, first) == Error.NONE:
-            pass
+        await_rebalance(connection, group, first)
         fewer = join_request(group, first.member_id, protocols={"a": b"", "c": b""})
         again = connection.ask(fewer, JOIN_VERSION)
         second = other.answer(waiting, type(request), JOIN_VERSION)

@@ -8,7 +8,7 @@ from headrace.errors import Error
 from tests.clients.groups.raw_members import (
     JOIN_VERSION,
     SYNC_VERSION,
-    heartbeat,
+    await_rebalance,
     join_request,
     joined_alone,
     stable_alone,
@@ -41,8 +41,7 @@ def test_followers_wait_for_the_leader(bootstrap: str, connection: Connection, g
         asked = other.ask(join_request(group), JOIN_VERSION)
         request = join_request(group, asked.member_id)
         waiting = other.send(request, JOIN_VERSION)
-        while heartbeat(connection, group, first) == Error.NONE:
-            pass
+        await_rebalance(connection, group, first)
         leader = connection.ask(join_request(group, first.member_id), JOIN_VERSION)
         follower = other.answer(waiting, type(request), JOIN_VERSION)
         follow = sync_request(group, follower)
@@ -89,7 +88,6 @@ def test_during_a_rebalance(bootstrap: str, connection: Connection, group: str) 
     with Connection(bootstrap) as other:
         asked = other.ask(join_request(group), JOIN_VERSION)
         other.send(join_request(group, asked.member_id), JOIN_VERSION)
-        while heartbeat(connection, group, first) == Error.NONE:
-            pass
+        await_rebalance(connection, group, first)
         answer = connection.ask(sync_request(group, first), SYNC_VERSION)
     assert answer.error_code == Error.REBALANCE_IN_PROGRESS

@@ -29,22 +29,27 @@ from headrace.wire.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from tests.clients.contract import eventually
 from tests.clients.raw import Connection
 
 JOIN_VERSION, SYNC_VERSION, HEARTBEAT_VERSION, LEAVE_VERSION = 9, 5, 4, 5
 COMMIT_VERSION, FETCH_VERSION = 9, 9
 TIMEOUT_MS = 20_000
+NOT_YET = frozenset(
+    {Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_COORDINATOR}
+)
 
 
 def find_coordinator(connection: Connection, group: str) -> None:
     """As every client does first; the internal topic is made when nobody has asked before."""
     request = FindCoordinatorRequest(coordinator_keys=[group])
-    for _ in range(1000):
-        (found,) = connection.ask(request, 4).coordinators
-        if found.error_code == Error.NONE:
-            return
-        assert found.error_code == Error.COORDINATOR_NOT_AVAILABLE, Error(found.error_code).name
-    raise AssertionError("the group has no coordinator")
+
+    def found() -> bool:
+        (answer,) = connection.ask(request, 4).coordinators
+        assert answer.error_code in (Error.NONE, Error.COORDINATOR_NOT_AVAILABLE)
+        return bool(answer.error_code == Error.NONE)
+
+    eventually(found, "a coordinator of the group")
 
 
 def join_request(group: str, member_id: str = "", **options: Any) -> JoinGroupRequest:
@@ -83,15 +88,14 @@ def sync_request(
 
 def ask_coordinator(connection: Connection, request: Any, version: int) -> Any:
     """Ask again while the coordinator is still loading: it may have been made just now."""
-    for _ in range(1000):
-        answer = connection.ask(request, version)
-        if answer.error_code not in (
-            Error.COORDINATOR_LOAD_IN_PROGRESS,
-            Error.COORDINATOR_NOT_AVAILABLE,
-            Error.NOT_COORDINATOR,
-        ):
-            return answer
-    raise AssertionError("the coordinator does not come up")
+    answers: list[Any] = []
+
+    def answered() -> bool:
+        answers.append(connection.ask(request, version))
+        return answers[-1].error_code not in NOT_YET
+
+    eventually(answered, "the coordinator to be loaded")
+    return answers[-1]
 
 
 def joined_alone(connection: Connection, group: str, **options: Any) -> Any:
@@ -125,6 +129,13 @@ def heartbeat(connection: Connection, group: str, joined: Any, **options: Any) -
         **options,
     )
     return Error(connection.ask(request, HEARTBEAT_VERSION).error_code)
+
+
+def await_rebalance(connection: Connection, group: str, member: Any) -> None:
+    """Wait until the broker has read that somebody else joins, on another connection."""
+    eventually(
+        lambda: heartbeat(connection, group, member) == Error.REBALANCE_IN_PROGRESS, "a rebalance"
+    )
 
 
 def leave(connection: Connection, group: str, *members: MemberIdentity) -> Any:
@@ -180,15 +191,17 @@ def commit(
     **options: Any,
 ) -> Error:
     """Commit one offset; the partition's error."""
+    find_coordinator(connection, group)
     request = commit_request(group, topic, offset, **options)
-    for _ in range(1000):
+    errors: list[Error] = []
+
+    def answered() -> bool:
         ((result,),) = [each.partitions for each in connection.ask(request, version).topics]
-        if result.error_code not in (
-            Error.COORDINATOR_LOAD_IN_PROGRESS,
-            Error.COORDINATOR_NOT_AVAILABLE,
-        ):
-            break
-    return Error(result.error_code)
+        errors.append(Error(result.error_code))
+        return errors[-1] not in NOT_YET
+
+    eventually(answered, "the coordinator to be loaded")
+    return errors[-1]
 
 
 def fetch_offsets(

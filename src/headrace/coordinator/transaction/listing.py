@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from headrace.coordinator.group.consumer.re2 import InvalidRegex, compile_regex
+from headrace.coordinator.patterns import InvalidRegex, compile_regex
 from headrace.coordinator.transaction.metadata import TransactionMetadata, by_topic
 from headrace.coordinator.transaction.state import LABELS
 from headrace.errors import Error

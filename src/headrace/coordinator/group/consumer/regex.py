@@ -19,10 +19,10 @@ from headrace.coordinator.group.consumer.persistence import (
     regex_record,
     regex_tombstone,
 )
-from headrace.coordinator.group.consumer.re2 import InvalidRegex, Pattern, compile_regex
 from headrace.coordinator.group.consumer.roster import Roster
 from headrace.coordinator.group.consumer.subscriptions import metadata_hash
 from headrace.coordinator.group.consumer.timers import REGEX, TimerKey
+from headrace.coordinator.patterns import InvalidRegex, Pattern, compile_regex
 from headrace.errors import ClientFault, Error
 
 MIN_REFRESH_INTERVAL_MS: Final = 10_000

@@ -1,4 +1,4 @@
-"""Regular expressions: the syntax of RE2/J 1.8, and never more than linear time."""
+"""Regular expressions: the syntax of RE2, as in Kafka, and never more than linear time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.coordinator.group.consumer.re2 import InvalidRegex, compile_regex
+from headrace.coordinator.patterns import InvalidRegex, compile_regex
 
 TOPICS = ["orders", "orders-1", "orders.eu", "Orders", "a", "ab", "a.b", "x_1", "__x", "9", "-"]
 
@@ -64,7 +64,6 @@ REFUSED = [
     r"\8",
     r"\k",
     r"\Z",
-    r"\C",
     r"\p{Nonsense}",
     r"\pX",
     r"\p{",
@@ -79,13 +78,10 @@ REFUSED = [
     "(?P=a)",
     "(?P<a",
     "(?P<>a)",
-    "(?P<a>b)(?P<a>c)",
     "(?x)",
     "(?i",
     "(?i-)",
     "(a{1000}){1000}",
-    "(" * 200 + ")" * 200,
-    "a" * 20_000,
 ]
 
 
@@ -131,6 +127,13 @@ def test_the_same_as_another_engine(regex: str, text: str) -> None:
     """What both engines know matches the same in both."""
     expected = re.compile(regex, re.ASCII).fullmatch(text) is not None
     assert compile_regex(regex).matches(text) is expected
+
+
+def test_any_character_may_be_matched() -> None:
+    """Transactional ids are not limited to the characters of topic names."""
+    pattern = compile_regex("eu:.+")
+    assert pattern.matches("eu:w\N{LATIN SMALL LETTER O WITH DIAERESIS}rter zählen")
+    assert not pattern.matches("us:1")
 
 
 def test_no_expression_takes_long() -> None:
