@@ -263,7 +263,7 @@ def table_of(messages: list[Any]) -> dict[bytes, bytes]:
     return {message.key(): message.value() for message in messages}
 
 
-@pytest.mark.spec("slides:F06", "slides:F16", "book1:AT-10", "slides:O39")
+@pytest.mark.spec("slides:F06", "slides:F16", "slides:O39")
 def test_a_compacted_topic_from_a_clients_side(tmp_path: Path) -> None:
     """What librdkafka wrote is compacted under its eyes: however often it reads, before and after,
     it finds the last value of each key, and at last little else."""
@@ -294,6 +294,7 @@ def test_a_compacted_topic_from_a_clients_side(tmp_path: Path) -> None:
 # The process on its own.
 
 
+@pytest.mark.spec("slides:F25")
 def test_the_pace_is_held() -> None:
     """`log.cleaner.io.max.bytes.per.second`: whoever is ahead of it waits."""
     pace = Pace(100_000_000, os.getppid())

@@ -291,6 +291,17 @@ def test_members_keep_their_group(partition: OffsetsPartition) -> None:
     assert set(partition.shard.groups) == {"g", "cg"}
 
 
+def test_who_is_asked_back_keeps_the_group(partition: OffsetsPartition) -> None:
+    """A member that was given its id a moment ago finds its group when it joins with it."""
+    asked = partition.ask("join_group", join_request("g"), 4)
+    assert asked.error_code == Error.MEMBER_ID_REQUIRED
+    partition.perform(partition.shard.expire_offsets(partition.now_ms))
+    assert partition.shard.groups.keys() == {"g"}
+    partition.pass_time(SESSION_MS)
+    partition.perform(partition.shard.expire_offsets(partition.now_ms))
+    assert partition.shard.groups == {}
+
+
 def test_pending_offsets_keep_their_group(partition: OffsetsPartition) -> None:
     """A group is not forgotten while a transaction may still commit to it."""
     txn_commit(partition, "g", 5)

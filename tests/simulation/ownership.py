@@ -68,6 +68,7 @@ class Ownership:
         if kind != is_classic and before.isdisjoint(members):
             self._numbers.pop(group_id, None)
             self._told.pop(group_id, None)
+            self._forget_members(group_id)
         if kind != is_classic or before != members:
             self._seen[group_id] = (is_classic, frozenset(members))
 
@@ -101,5 +102,8 @@ class Ownership:
                 f"members of {group_id} were told {told}, after the load it is in {number}",
             )
             self._numbers[group_id] = number
-            for key in [each for each in self._member_epochs if each[0] == group_id]:
-                del self._member_epochs[key]
+            self._forget_members(group_id)
+
+    def _forget_members(self, group_id: str) -> None:
+        for key in [each for each in self._member_epochs if each[0] == group_id]:
+            del self._member_epochs[key]

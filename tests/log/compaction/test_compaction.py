@@ -81,7 +81,7 @@ def test_the_worked_compaction() -> None:
     ]
 
 
-@pytest.mark.spec("admin:CR-04", "admin:CR-05", "book1:B-18", "book1:AT-10")
+@pytest.mark.spec("admin:CR-04", "admin:CR-05", "book1:B-18")
 def test_five_records_of_two_keys() -> None:
     """Keys a, b, b, a, a: offsets 2 and 4 are kept."""
     log = compacted_log()

@@ -60,6 +60,7 @@ def test_a_full_map_still_finds_everything() -> None:
     assert key_map.find([rng.randbytes(8) for _ in range(10_000)]) == []
 
 
+@pytest.mark.spec("slides:F22")
 @pytest.mark.parametrize("max_bytes", [1 << 15, 1 << 18, 1_000_000])
 def test_memory_is_bounded_whatever_comes(max_bytes: int) -> None:
     """`log.cleaner.dedupe.buffer.size` bounds the map, for many keys and for one key often."""
