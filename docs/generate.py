@@ -1,6 +1,6 @@
 """Writes the pages under docs/reference from the code: `make docs`.
 
-`tests/tidy/test_reference_pages.py` fails when a page is older than the code it describes.
+`tests/tidy/test_apis.py` fails when a page is older than the code it describes.
 """
 
 from __future__ import annotations

@@ -45,7 +45,6 @@ BROKER_PROPERTIES = {
     "group.consumer.min.heartbeat.interval.ms": "50",
     "group.consumer.heartbeat.interval.ms": "50",
     "group.consumer.assignment.interval.ms": "0",
-    "offsets.retention.check.interval.ms": "500",
     "log.retention.check.interval.ms": "100",
     "log.cleaner.backoff.ms": "100",
 }

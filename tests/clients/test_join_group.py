@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from headrace.errors import Error
@@ -89,7 +91,7 @@ def test_the_protocol_that_all_can_speak_is_chosen(
     ],
 )
 def test_what_a_new_group_refuses(
-    connection: Connection, group: str, options: dict[str, object], error: Error
+    connection: Connection, group: str, options: dict[str, Any], error: Error
 ) -> None:
     """Sessions outside of the broker's bounds, strangers' ids, members that speak nothing."""
     find_coordinator(connection, group)
@@ -108,7 +110,7 @@ def test_what_a_new_group_refuses(
     ],
 )
 def test_what_a_stable_group_refuses(
-    connection: Connection, group: str, options: dict[str, object], error: Error
+    connection: Connection, group: str, options: dict[str, Any], error: Error
 ) -> None:
     """Whoever does not fit is refused, and the generation lives on."""
     member = stable_alone(connection, group)

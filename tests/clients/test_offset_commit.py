@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.errors import Error
+from headrace.testing import Broker
 from headrace.types import ZERO_UUID
 from tests.clients.contract import eventually
 from tests.clients.groups.raw_members import (
@@ -23,7 +24,7 @@ from tests.clients.groups.raw_members import (
     stable_alone,
 )
 from tests.clients.raw import Connection
-from tests.clients.requests import topic_id_of
+from tests.clients.requests import create_topic, topic_id_of
 
 TOPIC_IDS_SINCE = 10
 LEADER_EPOCH_SINCE = 6
@@ -43,7 +44,8 @@ def test_every_version_commits(
 ) -> None:
     """Offset, leader epoch and metadata come back; from v10 on topics have ids (KIP-848)."""
     topic_id = topic_id_of(connection, topic) if version >= TOPIC_IDS_SINCE else ZERO_UUID
-    options = {"metadata": "a word", "leader_epoch": 0, "topic_id": topic_id, "version": version}
+    options: dict[str, Any] = {"metadata": "a word", "leader_epoch": 0, "topic_id": topic_id}
+    options["version"] = version
     assert commit(connection, group, topic, 42, **options) == Error.NONE
     found = committed(connection, group, topic)
     assert (found.committed_offset, found.metadata) == (42, "a word")
@@ -117,7 +119,7 @@ def test_a_group_without_members_takes_offsets_from_anybody(
     assert commit(connection, group, topic, 3) == Error.NONE
     found = described(connection, group)
     assert (found.group_state, found.protocol_type) == ("Empty", "")
-    claim = {"member_id": "m", "generation_id_or_member_epoch": 1}
+    claim: dict[str, Any] = {"member_id": "m", "generation_id_or_member_epoch": 1}
     assert commit(connection, group, topic, 4, **claim) == Error.UNKNOWN_MEMBER_ID
     for version, error in ((8, Error.ILLEGAL_GENERATION), (9, Error.GROUP_ID_NOT_FOUND)):
         assert commit(connection, f"{group}-x", topic, 4, version=version, **claim) == error
@@ -157,7 +159,10 @@ def test_members_of_the_consumer_protocol(connection: Connection, topic: str, gr
     """They commit with their epoch; an old one is STALE_MEMBER_EPOCH (KIP-848)."""
     member = NewMember(connection, group, [topic])
     member.join()
-    who = {"member_id": member.member_id, "generation_id_or_member_epoch": member.epoch}
+    who: dict[str, Any] = {
+        "member_id": member.member_id,
+        "generation_id_or_member_epoch": member.epoch,
+    }
     assert commit(connection, group, topic, 6, **who) == Error.NONE
     future = {**who, "generation_id_or_member_epoch": member.epoch + 1}
     assert commit(connection, group, topic, 9, **future) == Error.STALE_MEMBER_EPOCH
@@ -169,19 +174,20 @@ def test_members_of_the_consumer_protocol(connection: Connection, topic: str, gr
 
 
 @pytest.mark.parametrize("version", range(2, 5))
-def test_a_retention_time_lets_offsets_expire(
-    connection: Connection, topic: str, group: str, version: int
-) -> None:
+def test_a_retention_time_lets_offsets_expire(version: int) -> None:
     """Up to v4 a commit says how long it is kept; then the group has nothing and is gone."""
-    kept = f"{group}-kept"
-    assert commit(connection, kept, topic, 4, version=version) == Error.NONE
-    options = {"retention_time_ms": 50, "version": version}
-    assert commit(connection, group, topic, 4, **options) == Error.NONE
-    eventually(
-        lambda: committed(connection, group, topic).committed_offset == -1, "the offset to expire"
-    )
-    eventually(lambda: described(connection, group).group_state == "Dead", "the group to go")
-    assert committed(connection, kept, topic).committed_offset == 4
+    # A broker of its own: where expiry never rests, groups without offsets do not last.
+    often = {"offsets.retention.check.interval.ms": 50}
+    with Broker(often) as broker, Connection(broker.bootstrap_servers) as connection:
+        create_topic(connection, "t")
+        assert commit(connection, "kept", "t", 4, version=version) == Error.NONE
+        options = {"retention_time_ms": 50, "version": version}
+        assert commit(connection, "short", "t", 4, **options) == Error.NONE
+        eventually(
+            lambda: committed(connection, "short", "t").committed_offset == -1, "its offset to go"
+        )
+        eventually(lambda: described(connection, "short").group_state == "Dead", "it to go")
+        assert committed(connection, "kept", "t").committed_offset == 4
 
 
 def test_a_commit_of_nothing(connection: Connection, topic: str, group: str) -> None:

@@ -16,11 +16,13 @@ from headrace.wire.messages.offset_delete import (
 )
 from headrace.wire.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from tests.coordinator.group_requests import (
+    SESSION_MS,
     commit,
     commit_request,
     heartbeat_request,
     join_classic,
     join_consumer,
+    join_request,
     leave,
     txn_commit_request,
 )

@@ -70,6 +70,11 @@ def feed(stage: Stage, producer_id: int, count: int) -> Life:
         yield Sleep(schedule.rng.randrange(4 * _PAUSE_MS))
 
 
+def ask_once(request: object, version: int) -> Life:
+    """What an administrator does."""
+    yield Ask(COORDINATOR, request, version)
+
+
 class Transformer:
     """Consume, transform, produce, all in transactions."""
 

@@ -154,7 +154,9 @@ class SimulatedBroker:
 
     def stop(self) -> None:
         """End in order: everybody who waits is answered, and everything is on disk."""
-        for host in (*self.groups.hosts.values(), *self.transactions.hosts.values()):
+        for group_host in self.groups.hosts.values():
+            group_host.resign()
+        for host in self.transactions.hosts.values():
             host.resign()
         self.is_dead = True
         self.storage.directory.close()

@@ -274,6 +274,8 @@ class ModernMember:
         self._topics = topics
         self._catalogue = catalogue
         self._schedule = schedule
+        # Some say what they want with a regular expression.
+        self._regex = "|".join(topics) if schedule.rng.random() < 0.2 else None
         self._must_tell_all = True
         self._must_tell_owned = False
         self._next_heartbeat_ms = 0
@@ -296,7 +298,8 @@ class ModernMember:
             member_epoch=self.number,
             instance_id=self.instance_id,
             rebalance_timeout_ms=REBALANCE_TIMEOUT_MS if tells_all else -1,
-            subscribed_topic_names=self._topics if tells_all else None,
+            subscribed_topic_names=self._topics if tells_all and self._regex is None else None,
+            subscribed_topic_regex=self._regex if tells_all else None,
             topic_partitions=self._owned_by_id() if tells_owned else None,
         )
         self._must_tell_all = self._must_tell_owned = False

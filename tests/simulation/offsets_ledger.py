@@ -13,10 +13,11 @@ from typing import Any
 from headrace.coordinator.group.shard import GroupShard
 from headrace.errors import Error
 from headrace.types import TopicPartition
+from headrace.wire.messages.delete_groups import DeleteGroupsRequest
 from headrace.wire.messages.offset_commit import OffsetCommitRequest
 from headrace.wire.messages.offset_fetch import OffsetFetchRequest
 from tests.simulation.catalogue import Catalogue
-from tests.simulation.failure import check
+from tests.simulation.failure import check, fail
 from tests.simulation.network import Call
 from tests.simulation.producers import Attempt
 
@@ -61,12 +62,20 @@ class OffsetsLedger:
         if isinstance(call.request, OffsetCommitRequest):
             for key, offset in self._commits_of(call):
                 self._possible.setdefault(key, Possible()).commits.append((call.number, offset))
+        elif isinstance(call.request, DeleteGroupsRequest):
+            for possible in self._of_groups(call.request.groups_names):
+                possible.commits.append((call.number, None))
 
     def on_answer(self, call: Call, response: Any) -> None:
         if isinstance(call.request, OffsetCommitRequest):
             errors = [each.error_code for topic in response.topics for each in topic.partitions]
             for (key, _), error in zip(self._commits_of(call), errors, strict=True):
-                self._settle(key, call.number, error)
+                if key in self._possible:
+                    _settle(self._possible[key], call.number, error)
+        elif isinstance(call.request, DeleteGroupsRequest):
+            for result in response.results:
+                for possible in self._of_groups([result.group_id]):
+                    _settle(possible, call.number, result.error_code)
         elif isinstance(call.request, OffsetFetchRequest):
             for group in response.groups:
                 for topic in group.topics:
@@ -91,14 +100,8 @@ class OffsetsLedger:
             ]
         return found
 
-    def _settle(self, key: Key, number: int, error: int) -> None:
-        possible = self._possible.get(key)
-        if possible is None:
-            return
-        if error == Error.NONE:
-            possible.on_acknowledged(number)
-        elif error != Error.COORDINATOR_NOT_AVAILABLE:
-            possible.on_refused(number)
+    def _of_groups(self, names: list[str]) -> list[Possible]:
+        return [possible for (name, _), possible in self._possible.items() if name in names]
 
     # What happens beside.
 
@@ -140,11 +143,8 @@ class OffsetsLedger:
     def _see(self, name: str, where: TopicPartition, offset: int, *, for_good: bool) -> None:
         if name == self._chain_group:
             before = max(self.chain.get(where, -1), self._live_chain.get(where, -1))
-            check(
-                offset >= before,
-                "offsets-go-forward",
-                f"{name} has committed {offset} of {where} after {before}",
-            )
+            if offset < before:
+                fail("offsets-go-forward", f"{name} has {offset} of {where} after {before}")
             if offset >= 0:
                 self._live_chain[where] = offset
                 if for_good:
@@ -152,11 +152,9 @@ class OffsetsLedger:
             return
         allowed = self._possible.setdefault((name, where), Possible()).values()
         seen = None if offset < 0 else offset
-        check(
-            seen in allowed,
-            "commits-as-acknowledged",
-            f"{name} has committed {seen} of {where}, but only {allowed} may be",
-        )
+        if seen not in allowed:
+            text = f"{name} has committed {seen} of {where}, but only {allowed} may be"
+            fail("commits-as-acknowledged", text)
 
     def check_promised(self, attempt: Attempt) -> None:
         """A committed transaction's offsets must be reached."""
@@ -167,3 +165,10 @@ class OffsetsLedger:
                 f"transaction {attempt.number} committed {offset} of {where}, "
                 f"but the group has {self.chain.get(where)}",
             )
+
+
+def _settle(possible: Possible, number: int, error: int) -> None:
+    if error == Error.NONE:
+        possible.on_acknowledged(number)
+    elif error != Error.COORDINATOR_NOT_AVAILABLE:
+        possible.on_refused(number)

@@ -241,7 +241,7 @@ def produce_request(
     where: TopicPartition, batch: bytes, transactional_id: str | None = None
 ) -> ProduceRequest:
     """One batch for one partition."""
-    data = PartitionProduceData(index=where.partition, records=batch)
+    data = PartitionProduceData(index=where.partition, records=memoryview(batch))
     return ProduceRequest(
         transactional_id=transactional_id,
         acks=-1,

@@ -18,7 +18,7 @@ from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.records.batch import split_batches
 from headrace.records.control import parse_control
 from headrace.records.record import iterate
-from tests.simulation.failure import check
+from tests.simulation.failure import fail
 
 S = TypeVar("S", bound=Shard)
 
@@ -70,7 +70,8 @@ def compare(live: Any, read: Any, names: set[str], where: str) -> None:
     if isinstance(live, TransactionShard):
         for name in names:
             one, other = live.transactions.get(name), read.transactions.get(name)
-            check(one == other, "replay", f"{where}: {name} is {one}, the log says {other}")
+            if one != other:
+                fail("replay", f"{where}: {name} is {one}, the log says {other}")
         return
     for name in names:
         compare_group(live, read, name, where)
@@ -85,17 +86,13 @@ def everything(shard: Any) -> set[str]:
 
 def compare_group(live: GroupShard, read: GroupShard, name: str, where: str) -> None:
     one, other = live.offsets.of_group(name), read.offsets.of_group(name)
-    check(one == other, "replay", f"{where}: offsets of {name} are {one}, the log says {other}")
-    is_open = live.offsets.has_open_transaction(name)
-    check(
-        is_open == read.offsets.has_open_transaction(name),
-        "replay",
-        f"{where}: {name} has{'' if is_open else ' no'} pending offsets, the log says otherwise",
-    )
+    if one != other:
+        fail("replay", f"{where}: offsets of {name} are {one}, the log says {other}")
+    if live.offsets.has_open_transaction(name) != read.offsets.has_open_transaction(name):
+        fail("replay", f"{where}: the log says otherwise about pending offsets of {name}")
     group, loaded = live.groups.get(name), read.groups.get(name)
-    check(
-        type(group) is type(loaded), "replay", f"{where}: {name} is {group}, the log has {loaded}"
-    )
+    if type(group) is not type(loaded):
+        fail("replay", f"{where}: {name} is {group}, the log has {loaded}")
     if isinstance(group, ClassicGroup):
         if group.state in (ClassicState.STABLE, ClassicState.EMPTY):
             _compare_parts(_parts_of_classic(group), _parts_of_classic(loaded), name, where)
@@ -105,11 +102,9 @@ def compare_group(live: GroupShard, read: GroupShard, name: str, where: str) -> 
 
 def _compare_parts(one: dict[str, Any], other: dict[str, Any], name: str, where: str) -> None:
     for part, value in one.items():
-        check(
-            value == other[part],
-            "replay",
-            f"{where}: {part} of {name} is {value}, the log says {other[part]}",
-        )
+        if value != other[part]:
+            text = f"{part} of {name} is {value}, the log says {other[part]}"
+            fail("replay", f"{where}: {text}")
 
 
 def _parts_of_classic(group: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from headrace.errors import Error
 from headrace.log import PartitionLog
 from headrace.types import TopicPartition
 from headrace.wire.messages.end_txn import EndTxnRequest
-from tests.simulation.failure import check
+from tests.simulation.failure import check, fail
 from tests.simulation.network import Call
 from tests.simulation.producers import Attempt
 from tests.simulation.reading import VisibleRecord, read_committed
@@ -73,21 +73,16 @@ class TransactionsLedger:
         if not arrow:
             return  # of the feeder
         attempt = self.attempts[int(number)]
-        check(
-            attempt.is_commit_sent and not attempt.is_abort_told,
-            "only-committed-is-visible",
-            f"{record} of {where} is visible: {attempt}",
-        )
+        if not attempt.is_commit_sent or attempt.is_abort_told:
+            fail("only-committed-is-visible", f"{record} of {where} is visible: {attempt}")
         seen = self._by_attempt.setdefault(attempt.number, Counter())
         seen[record.value] += 1
-        check(seen[record.value] == 1, "exactly-once", f"{record} of {where} is there twice")
+        if seen[record.value] > 1:
+            fail("exactly-once", f"{record} of {where} is there twice")
         if source:
             self.sources[source] += 1
-            check(
-                self.sources[source] == 1,
-                "exactly-once",
-                f"{source.decode()} was transformed twice, again by {attempt}",
-            )
+            if self.sources[source] > 1:
+                fail("exactly-once", f"{source!r} was transformed twice, again by {attempt}")
 
     def forget(self, topic: str) -> None:
         """A topic was deleted."""
@@ -114,8 +109,6 @@ class TransactionsLedger:
     def check_read_again(self, where: TopicPartition, log: PartitionLog) -> None:
         """A reader that begins anew sees what the one saw that was there all the time."""
         again = read_committed(log, log.log_start_offset)
-        check(
-            again == self.visible.get(where, []),
-            "readers-agree",
-            f"{where} read again is {again}, it was {self.visible.get(where)}",
-        )
+        seen = self.visible.get(where, [])
+        if again != seen:
+            fail("readers-agree", f"{where} read again is {again}, it was {seen}")

@@ -3,6 +3,7 @@
     answered-once             every request is answered once, or its connection was lost
     one-owner                 no partition has two owners in a group
     epochs-grow               generations and epochs never go back
+    groups-survive            a group is there after a crash, with what its members were told
     commits-as-acknowledged   what is committed is what was acknowledged, or came after it
     commits-survive           an acknowledged commit is there after a crash
     offsets-go-forward        offsets that transactions commit never go back
@@ -65,6 +66,7 @@ class Witness:
 
     def on_arrival(self, call: Call) -> None:
         self.offsets.on_arrival(call)
+        self.ownership.on_arrival(call)
 
     def on_answer(self, call: Call, response: Any) -> None:
         self.offsets.on_answer(call, response)
@@ -89,17 +91,17 @@ class Witness:
             if host.state is HostState.ACTIVE:
                 self._compare_with_log(host)
         living = [member for member in members if member.owned]
-        for group_host in broker.groups.hosts.values():
+        for index, group_host in broker.groups.hosts.items():
             if group_host.state is not HostState.ACTIVE:
                 continue
             names, is_new = self._compare_with_log(group_host)
             shard = group_host.shard
             if is_new:
-                self.ownership.look_after_load(shard)
+                self.ownership.look_after_load(index, shard)
                 self.offsets.look_after_load(shard, names)
             else:
                 self._look_at_offsets(group_host, names)
-            self.ownership.look(shard, living)
+            self.ownership.look(index, shard, living)
 
     def _look_at_offsets(self, host: Host[GroupShard], names: set[str]) -> None:
         """Look now, and once more when what is new has been committed."""

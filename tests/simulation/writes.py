@@ -126,7 +126,7 @@ class Writes:
     def _append_all(self, call: Call, refused: dict[TopicPartition, Error]) -> None:
         waiter = CommitWaiter(lambda: call.answer(response))
         topics = []
-        uncommitted = []
+        uncommitted: list[tuple[Partition, int]] = []
         for topic in call.request.topic_data:
             answers = []
             for data in topic.partition_data:
@@ -146,11 +146,11 @@ class Writes:
             partition.await_commit(required, waiter)
 
     def _append(
-        self, where: TopicPartition, records: Any, uncommitted: list[tuple[Partition, int]]
+        self, where: TopicPartition, records: memoryview, uncommitted: list[tuple[Partition, int]]
     ) -> PartitionProduceResponse:
         try:
             partition = self._storage.find(*where)
-            appended = partition.append(memoryview(records), acks=-1, now_ms=self._now_ms())
+            appended = partition.append(records, acks=-1, now_ms=self._now_ms())
         except ClientFault as fault:
             return _answer(where.partition, fault.error)
         self._storage.written(partition, appended)

@@ -56,9 +56,7 @@ class Member:
         def lost(_: Consumer, partitions: list[TopicPartition]) -> None:
             self.events.append(("lost", pairs(partitions)))
 
-        self.consumer.subscribe(
-            list(topics), on_assign=assigned, on_revoke=revoked, on_lost=lost
-        )
+        self.consumer.subscribe(list(topics), on_assign=assigned, on_revoke=revoked, on_lost=lost)
 
     def poll(self, timeout_seconds: float = TURN_SECONDS) -> Message | None:
         """One turn; a record is kept, an error too."""

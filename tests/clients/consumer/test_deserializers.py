@@ -64,7 +64,8 @@ def test_confluent_kafka_decodes_too(bootstrap: str, topic: str, group: str) -> 
         consumer.assign([TopicPartition(topic, 0, 0)])
         message = consumer.poll(TIMEOUT_SECONDS)
         assert message is not None
-        assert (message.key(), message.value()) == ("key", 12)
+        found: tuple[Any, Any] = (message.key(), message.value())
+        assert found == ("key", 12)
         with pytest.raises(ValueDeserializationError):
             consumer.poll(TIMEOUT_SECONDS)
     finally:
@@ -79,9 +80,7 @@ def test_what_a_deserializer_is_told(
     write(bootstrap, topic, [b"loud"], key=b"quiet")
     program = java_consumers.program
     program.call("plugin_events")
-    consumer = java_consumers.open(
-        key_deserializer=LOUD, value_deserializer=LOUD, loud_suffix="!"
-    )
+    consumer = java_consumers.open(key_deserializer=LOUD, value_deserializer=LOUD, loud_suffix="!")
     consumer.call("assign", partitions=[(topic, 0)])
     (record,) = consumer.take(1)
     assert (record["key"], record["value"]) == ("QUIET!", "LOUD!")
@@ -99,7 +98,7 @@ def test_what_a_deserializer_is_told(
 def test_an_interceptor_sees_records_and_commits(
     bootstrap: str, java_consumers: OpenedConsumers, topic: str, group: str
 ) -> None:
-    """Between the fetch and the application it may drop records; commits are told to it (KIP-42)."""
+    """Between fetch and application it may drop records; commits are told to it (KIP-42)."""
     write(bootstrap, topic, [b"keep", b"drop", b"keep"])
     program = java_consumers.program
     program.call("plugin_events")

@@ -100,7 +100,7 @@ def test_a_partition_gives_no_more_than_max_partition_fetch_bytes(
     consumer = java_consumers.open(max_partition_fetch_bytes="9000")
     consumer.call("assign", partitions=[(topic, 0)])
     consumer.call("seek", partitions=[(topic, 0)], offset=0)
-    sizes = []
+    sizes: list[int] = []
     while sum(sizes) < 4:
         sizes.append(consumer.call("poll_once", timeout_ms=5000)["count"])
     assert [each for each in sizes if each] == [2, 1, 1]

@@ -89,7 +89,8 @@ def test_max_poll_records_is_a_cap_per_poll(
     write(bootstrap, topic, numbered(most + 3))
     consumer = java_consumers.open(max_poll_records=str(most))
     consumer.call("assign", partitions=[(topic, 0)])
-    sizes, found = [], []
+    sizes: list[int] = []
+    found: list[int] = []
     while len(found) < most + 3:
         told = consumer.call("poll_once", timeout_ms=5000)
         assert told["count"] > 0

@@ -127,9 +127,7 @@ def test_assign_and_subscribe_exclude_each_other(
 
 
 @pytest.mark.spec("admin:CO-22", "book1:C-24", "slides:D17", "admin:CO-23")
-def test_where_a_new_group_begins(
-    bootstrap: str, members: Members, topic: str, group: str
-) -> None:
+def test_where_a_new_group_begins(bootstrap: str, members: Members, topic: str, group: str) -> None:
     """auto.offset.reset: the end unless told otherwise, the start, or an error."""
     write(bootstrap, topic, numbered(5))
 
@@ -255,7 +253,7 @@ def test_results_and_offsets_stored_together_are_exactly_once(
     new_topic: Callable[..., str],
     group: str,
 ) -> None:
-    """A consumer that dies at every third record, before its transaction, loses and repeats none."""
+    """A consumer that dies again and again, before its transaction, loses and repeats none."""
     topic = new_topic(partitions=2)
     clicks = [
         json.dumps({"url": f"/{number}", "user": "u", "agent": "robot" if number % 5 == 0 else "x"})
@@ -304,7 +302,7 @@ def test_the_flow_of_a_consumer_ends_with_its_commit(
                     if number == fail_at:
                         raise Crash
                     stored.append(number)
-                member.consumer.commit(message, asynchronous=False)
+                member.consumer.commit(message=message, asynchronous=False)
         member.close()
 
     run(fail_at=3)
@@ -326,6 +324,6 @@ def test_an_offset_belongs_to_whoever_commits_it(
         member.consumer.commit(offsets=[place], asynchronous=False)
         (found,) = member.consumer.committed([TopicPartition(topic, 0)], timeout=TIMEOUT_SECONDS)
         assert (found.offset, found.metadata) == (offset, word)
+    nowhere = TopicPartition(topic, 99, 0)
     with pytest.raises(KafkaException):
-        nowhere = TopicPartition(topic, 99, 0)
         member.consumer.commit(offsets=[nowhere], asynchronous=False)

@@ -12,7 +12,7 @@ from headrace.records.batch import split_batches
 from headrace.records.record import iterate
 from headrace.testing import Broker
 from tests.clients.configs import Resource, configs_of
-from tests.clients.consumer.application import Members, offsets, write
+from tests.clients.consumer.application import Members, offsets
 from tests.clients.contract import eventually
 from tests.clients.raw import Connection
 from tests.clients.records import Record

@@ -49,8 +49,7 @@ def connections_to(port: int) -> int:
     rows = Path("/proc/self/net/tcp").read_text().splitlines()[1:]
     ends = [(remote, state) for _, _, remote, state, *_ in map(str.split, rows)]
     return sum(
-        int(remote.partition(":")[2], 16) == port and state == ESTABLISHED
-        for remote, state in ends
+        int(remote.partition(":")[2], 16) == port and state == ESTABLISHED for remote, state in ends
     )
 
 

@@ -35,19 +35,18 @@ from tests.clients.raw import Connection
 JOIN_VERSION, SYNC_VERSION, HEARTBEAT_VERSION, LEAVE_VERSION = 9, 5, 4, 5
 COMMIT_VERSION, FETCH_VERSION = 9, 9
 TIMEOUT_MS = 20_000
-NOT_YET = frozenset(
-    {Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_COORDINATOR}
-)
 
 
 def find_coordinator(connection: Connection, group: str) -> None:
-    """As every client does first; the internal topic is made when nobody has asked before."""
-    request = FindCoordinatorRequest(coordinator_keys=[group])
+    """As every client does first: the internal topic may have to be made, and loaded."""
+    find = FindCoordinatorRequest(coordinator_keys=[group])
+    look = DescribeGroupsRequest(groups=[group])
 
     def found() -> bool:
-        (answer,) = connection.ask(request, 4).coordinators
-        assert answer.error_code in (Error.NONE, Error.COORDINATOR_NOT_AVAILABLE)
-        return bool(answer.error_code == Error.NONE)
+        (coordinator,) = connection.ask(find, 4).coordinators
+        assert coordinator.error_code in (Error.NONE, Error.COORDINATOR_NOT_AVAILABLE)
+        (shown,) = connection.ask(look, 5).groups
+        return bool(coordinator.error_code == shown.error_code == Error.NONE)
 
     eventually(found, "a coordinator of the group")
 
@@ -86,22 +85,10 @@ def sync_request(
     )
 
 
-def ask_coordinator(connection: Connection, request: Any, version: int) -> Any:
-    """Ask again while the coordinator is still loading: it may have been made just now."""
-    answers: list[Any] = []
-
-    def answered() -> bool:
-        answers.append(connection.ask(request, version))
-        return answers[-1].error_code not in NOT_YET
-
-    eventually(answered, "the coordinator to be loaded")
-    return answers[-1]
-
-
 def joined_alone(connection: Connection, group: str, **options: Any) -> Any:
     """The only member of a new group, which has been given its member id (KIP-394)."""
     find_coordinator(connection, group)
-    first = ask_coordinator(connection, join_request(group, **options), JOIN_VERSION)
+    first = connection.ask(join_request(group, **options), JOIN_VERSION)
     if first.error_code == Error.MEMBER_ID_REQUIRED:
         request = join_request(group, first.member_id, **options)
         first = connection.ask(request, JOIN_VERSION)
@@ -193,15 +180,8 @@ def commit(
     """Commit one offset; the partition's error."""
     find_coordinator(connection, group)
     request = commit_request(group, topic, offset, **options)
-    errors: list[Error] = []
-
-    def answered() -> bool:
-        ((result,),) = [each.partitions for each in connection.ask(request, version).topics]
-        errors.append(Error(result.error_code))
-        return errors[-1] not in NOT_YET
-
-    eventually(answered, "the coordinator to be loaded")
-    return errors[-1]
+    ((result,),) = [each.partitions for each in connection.ask(request, version).topics]
+    return Error(result.error_code)
 
 
 def fetch_offsets(
@@ -246,7 +226,7 @@ class NewMember:
             subscribed_topic_names=list(self.topics),
             **options,
         )
-        return self._heard(ask_coordinator(self.connection, request, 1))
+        return self._heard(self.connection.ask(request, 1))
 
     def beat(self, **options: Any) -> Any:
         """A sign of life that says what is owned; what comes back is taken at once."""
@@ -254,9 +234,7 @@ class NewMember:
             TopicPartitions(topic_id=topic_id, partitions=partitions)
             for topic_id, partitions in self.owned.items()
         ]
-        return self._heard(
-            self.connection.ask(self.request(topic_partitions=owned, **options), 1)
-        )
+        return self._heard(self.connection.ask(self.request(topic_partitions=owned, **options), 1))
 
     def leave(self, *, epoch: int = -1) -> Any:
         return self.connection.ask(self.request(member_epoch=epoch), 1)
@@ -284,3 +262,17 @@ class NewMember:
                     for each in answer.assignment.topic_partitions
                 }
         return answer
+
+
+def reconciled(*members: NewMember) -> None:
+    """Let members of one group send signs of life until nothing is left to move."""
+
+    def done() -> bool:
+        answers = [member.beat() for member in members]
+        assert {each.error_code for each in answers} == {Error.NONE}
+        shown = described_consumer(members[0].connection, members[0].group)
+        return bool(shown.group_state == "Stable") and all(
+            each.assignment is None and each.member_epoch == shown.group_epoch for each in answers
+        )
+
+    eventually(done, "a stable group")

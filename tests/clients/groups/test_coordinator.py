@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+
 from headrace.coordinator.group.records import (
     GroupMetadataKey,
     OffsetCommitKey,
@@ -82,15 +85,15 @@ def test_the_offsets_topic_is_made_when_it_is_needed() -> None:
         assert own["offsets.topic.replication.factor"].value == "3"
 
 
-def kept_of(connection: Connection, group: str) -> list[StateRecord]:
-    """What the partition of a group holds, oldest first."""
+def kept_of(connection: Connection, group: str) -> list[tuple[Any, Any]]:
+    """Keys and values that the partition of a group holds, oldest first."""
     (found,) = connection.ask(metadata_request(OFFSETS), METADATA_VERSION).topics
     home = partition_for(group, len(found.partitions))
     place, end = (
         int(offset_at(connection, OFFSETS, which, partition=home).offset)
         for which in (EARLIEST, LATEST)
     )
-    kept = []
+    kept: list[tuple[Any, Any]] = []
     while place < end:
         part = fetched(connection, OFFSETS, place, partition=home).records
         assert part, f"nothing can be read at {place}"
@@ -98,7 +101,7 @@ def kept_of(connection: Connection, group: str) -> list[StateRecord]:
             place = header.next_offset
             for record in iterate(header, batch):
                 decoded = decode_record(record.key, record.value)
-                kept += [decoded] if decoded is not None else []
+                kept += [] if decoded is None else [tuple(decoded)]
     return kept
 
 
@@ -114,8 +117,8 @@ def test_what_a_group_leaves_in_the_offsets_topic(
         assert error == Error.NONE
     kept = kept_of(connection, group)
     place = OffsetCommitKey(group=group, topic=topic, partition=0)
-    found = [(each.value.offset, each.value.metadata) for each in kept if each.key == place]
+    found = [(value.offset, value.metadata) for key, value in kept if key == place]
     assert found == [(3, "at 3"), (9, "at 9"), (7, "at 7")]
-    (*_, last) = (each.value for each in kept if each.key == GroupMetadataKey(group=group))
+    *_, last = (value for key, value in kept if key == GroupMetadataKey(group=group))
     assert [each.member_id for each in last.members] == [member.member_id]
     assert (last.generation, last.protocol) == (member.generation_id, "range")

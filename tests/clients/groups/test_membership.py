@@ -1,4 +1,4 @@
-"""Groups share topics: who owns what while members and partitions come and go, in both protocols."""
+"""Who owns what while members and partitions come and go, in both protocols."""
 
 from __future__ import annotations
 
@@ -84,19 +84,19 @@ def test_a_hundred_members_become_five_hundred(
     (created,) = connection.ask(request, CREATE_TOPICS_VERSION).topics
     assert created.error_code == Error.NONE
     everybody: list[NewMember] = []
-    for size, share in ((100, 5), (500, 1)):
-        more = size - len(everybody)
-        everybody += [NewMember(connection, group, [topic_name]) for _ in range(more)]
+
+    def shares() -> Counter[int]:
         for member in everybody:
-            if member.epoch == 0:
-                member.join()
+            member.beat()
+        return Counter(len(member.partitions) for member in everybody)
 
-        def shared(share: int = share, size: int = size) -> bool:
-            for member in everybody:
-                member.beat()
-            return Counter(len(member.partitions) for member in everybody) == {share: size}
-
-        eventually(shared, f"{share} partitions for each of {size} members")
+    for size, share in ((100, 5), (500, 1)):
+        more = [NewMember(connection, group, [topic_name]) for _ in range(size - len(everybody))]
+        for member in more:
+            member.join()
+        everybody += more
+        wanted = Counter({share: size})
+        eventually(lambda wanted=wanted: shares() == wanted, f"{share} partitions each")  # type: ignore[misc]
         taken = [number for member in everybody for number in member.partitions]
         assert sorted(taken) == list(range(500))
     for member in everybody:

@@ -15,7 +15,6 @@ from tests.clients.consumer.application import (
     TIMEOUT_SECONDS,
     Members,
     numbered,
-    shared_out,
     write,
 )
 from tests.clients.drivers.java_consumer import OpenedConsumers
@@ -74,7 +73,9 @@ def test_tools_show_the_true_state_of_a_group(
         member.close()
 
 
-def test_describing_consumer_groups_is_no_lie(connection: Connection, topic: str, group: str) -> None:
+def test_describing_consumer_groups_is_no_lie(
+    connection: Connection, topic: str, group: str
+) -> None:
     """ConsumerGroupHeartbeat v1 and ConsumerGroupDescribe are both offered, and both work."""
     offered = {each.api_key: each for each in connection.ask(ApiVersionsRequest(), 0).api_keys}
     assert offered[68].max_version >= 1

@@ -88,9 +88,7 @@ def test_saving_first_may_save_twice(
 
 
 @pytest.mark.spec("slides:E01", "book2:O-07")
-def test_committing_first_may_lose(
-    bootstrap: str, orders: str, group: str, ledger: Ledger
-) -> None:
+def test_committing_first_may_lose(bootstrap: str, orders: str, group: str, ledger: Ledger) -> None:
     """Committed, crashed before it was saved, started again: the next record is read."""
     with contextlib.suppress(Crashed), worker(bootstrap, group, orders) as consumer:
         for message in arriving(consumer, orders):

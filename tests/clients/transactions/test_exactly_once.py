@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from tests.clients.groups.raw_members import committed
 from tests.clients.producer.gateway import Api, Gateway, Loss, gateway
@@ -43,7 +43,11 @@ class Squares:
     def __init__(self, bootstrap: str, source: str, target: str, name: str) -> None:
         self._bootstrap = bootstrap
         self._source, self._target, self._group = source, target, name
-        self._producer = transactional(bootstrap, name, retry_backoff_ms=10)
+        # With one broker, librdkafka starts anew when a connection breaks, forgets its coordinator
+        # and may then never end the transaction, whatever the broker says.
+        self._producer = transactional(
+            bootstrap, name, retry_backoff_ms=10, metadata_recovery_strategy="none"
+        )
 
     def run(self, *, per_transaction: int = 3, crash_after: int | None = None) -> None:
         """Until the end of the source; or stop for ever in the midst of a transaction."""
@@ -59,14 +63,15 @@ class Squares:
                     assert self._producer.flush(TIMEOUT_SECONDS) == 0
                     return
                 if in_transaction == per_transaction:
-                    self._end(consumer)
+                    self.end(consumer)
                     in_transaction = 0
             if in_transaction:
-                self._end(consumer)
+                self.end(consumer)
 
-    def _end(self, consumer: object) -> None:
-        positions = consumer.position(consumer.assignment())  # type: ignore[attr-defined]
-        metadata = consumer.consumer_group_metadata()  # type: ignore[attr-defined]
+    def end(self, consumer: Consumer) -> None:
+        """Commit what was written, with the place in the source."""
+        positions = consumer.position(consumer.assignment())
+        metadata = consumer.consumer_group_metadata()
         self._producer.send_offsets_to_transaction(positions, metadata, TIMEOUT_SECONDS)
         self._producer.commit_transaction(TIMEOUT_SECONDS)
 
@@ -126,7 +131,7 @@ def test_a_successor_takes_over(
         worker(bootstrap, group, source) as consumer,
     ):
         list(arriving(consumer, source))
-        zombie._end(consumer)
+        zombie.end(consumer)
     assert refusal.value.args[0].code() == KafkaError._FENCED
     assert visible(bootstrap, topic) == SQUARES
     assert committed(connection, group, source).committed_offset == 10

@@ -1,7 +1,8 @@
 """AddOffsetsToTxn, v0-v4.
 
 Behaviour: makes the partition of `__consumer_offsets` that keeps a group's offsets part of a
-transaction. Clients of transactions v2 leave this to TxnOffsetCommit (KIP-890).
+transaction. Clients of transactions v2 leave this to TxnOffsetCommit (KIP-890). The others ask this
+before they look for the group's coordinator, so the topic is made here where nobody has asked yet.
 
 Version notes: v2 PRODUCER_FENCED (KIP-588) · v3 flexible · v4 TRANSACTION_ABORTABLE (KIP-890).
 """
@@ -26,11 +27,22 @@ if TYPE_CHECKING:
 
 
 def handle(broker: Broker, request: AddOffsetsToTxnRequest, call: Call) -> Answer:
-    groups = broker.groups
+    if not broker.groups.partition_count:
+        return _create_then_add(broker, request, call)
+    return _add(broker, request, call)
+
+
+async def _create_then_add(broker: Broker, request: AddOffsetsToTxnRequest, call: Call) -> Answer:
     try:
-        offsets = TopicPartition(groups.topic_name, groups.index_of(request.group_id))
-    except ClientFault as fault:
-        return _refused(fault.error)
+        await broker.groups.create_topic()
+    except ClientFault:
+        return _refused(Error.COORDINATOR_NOT_AVAILABLE)
+    return _add(broker, request, call)
+
+
+def _add(broker: Broker, request: AddOffsetsToTxnRequest, call: Call) -> Answer:
+    groups = broker.groups
+    offsets = TopicPartition(groups.topic_name, groups.index_of(request.group_id))
 
     def work(shard: TransactionShard, who: Caller, now_ms: int) -> Effects:
         return shard.handle_add_offsets_to_txn(request, who, offsets, now_ms)

@@ -3,7 +3,7 @@
 Behaviour: a producer of transactions v1 names the partitions that it is going to write to. If one
 of them does not exist, none is added: it is UNKNOWN_TOPIC_OR_PARTITION, the others are
 OPERATION_NOT_ATTEMPTED. From v4 on brokers ask for several transactions at once, to add or to
-verify (KIP-890).
+verify (KIP-890); each of them is refused on its own.
 
 Version notes: v2 PRODUCER_FENCED (KIP-588) · v3 flexible · v4 batches and verification · v5
 TRANSACTION_ABORTABLE (KIP-890).
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.dispatch import Answer, Handler
-from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.effects import Caller, Effects, Reply
 from headrace.coordinator.transaction.partitions import flattened, topic_results
 from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.errors import Error
@@ -63,17 +63,22 @@ def _handle_batch(broker: Broker, request: AddPartitionsToTxnRequest, call: Call
     entries = request.transactions
 
     def work(index: int, shard: TransactionShard, who: Caller, now_ms: int) -> Effects:
+        absent = _errors_if_absent(broker, entries[index].topics)
+        if absent:
+            return Effects(replies=[Reply(who.ticket, outcome(index, absent))])
         part = AddPartitionsToTxnRequest(transactions=[entries[index]])
         return shard.handle_add_partitions_to_txn(part, who, now_ms)
 
-    def refusal(index: int, error: Error) -> AddPartitionsToTxnResponse:
+    def outcome(index: int, errors: dict[TopicPartition, Error]) -> AddPartitionsToTxnResponse:
         entry = entries[index]
-        errors = dict.fromkeys(flattened(entry.topics), error)
         result = AddPartitionsToTxnResult(
             transactional_id=entry.transactional_id,
             topic_results=topic_results(entry.topics, errors),
         )
         return AddPartitionsToTxnResponse(results_by_transaction=[result])
+
+    def refusal(index: int, error: Error) -> AddPartitionsToTxnResponse:
+        return outcome(index, dict.fromkeys(flattened(entries[index].topics), error))
 
     def combine(parts: list[AddPartitionsToTxnResponse]) -> AddPartitionsToTxnResponse:
         return AddPartitionsToTxnResponse(

@@ -34,9 +34,17 @@ def expired_records(
         )
     records = [tombstone(group.group_id, partition) for partition in expired]
     is_nothing_left = len(expired) == len(offsets.of_group(group.group_id))
-    if is_nothing_left and group.is_empty and not offsets.has_open_transaction(group.group_id):
+    if is_nothing_left and group.is_empty and not _is_awaited(group, offsets):
         records += group_tombstones(group)
     return records
+
+
+def _is_awaited(group: Group, offsets: CommittedOffsets) -> bool:
+    """Whether an empty group is about to get a member or an offset."""
+    # Apache Kafka does not look at members that were only given their id yet: there the next join
+    # of such a member meets UNKNOWN_MEMBER_ID if the group expires in between.
+    is_joining = isinstance(group, ClassicGroup) and bool(group.pending_members)
+    return is_joining or offsets.has_open_transaction(group.group_id)
 
 
 def group_tombstones(group: Group) -> list[StateRecord]:
