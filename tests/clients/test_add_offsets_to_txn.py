@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.errors import Error
+from headrace.testing import Broker
 from tests.clients.raw import Connection
 from tests.clients.transactions.raw_producer import RawProducer, find_coordinator, new_id
 
@@ -56,3 +57,11 @@ def test_a_group_alone_is_a_transaction(connection: Connection) -> None:
     assert producer.end(commit=True).error_code == Error.INVALID_TXN_STATE
     assert producer.add_offsets(new_id()) == Error.NONE
     assert producer.end(commit=False).error_code == Error.NONE
+
+
+def test_the_first_group_of_a_broker_may_be_in_a_transaction() -> None:
+    """A producer adds a group before it looks for the coordinator, whose topic nobody has made."""
+    with Broker() as broker, Connection(broker.bootstrap_servers) as connection:
+        producer = RawProducer.start(connection)
+        assert producer.add_offsets("group") == Error.NONE
+        assert producer.end(commit=True).error_code == Error.NONE

@@ -19,6 +19,12 @@ def described(connection: Connection, *names: str) -> list[Any]:
     return states
 
 
+def awaited(connection: Connection, name: str, state: str) -> Any:
+    """Wait until a transactional id is in this state."""
+    eventually(lambda: described(connection, name)[0].transaction_state == state, state)
+    return described(connection, name)[0]
+
+
 def test_the_life_of_a_transaction(connection: Connection, new_topic: Callable[..., str]) -> None:
     """Empty, Ongoing with its partitions and its start, and complete without them."""
     topic = new_topic(partitions=3)
@@ -39,12 +45,8 @@ def test_the_life_of_a_transaction(connection: Connection, new_topic: Callable[.
     for commit, expected in ((True, "CompleteCommit"), (False, "CompleteAbort")):
         producer.add({topic: [1]})
         assert producer.end(commit=commit).error_code == Error.NONE
-        eventually(
-            lambda: described(connection, name)[0].transaction_state == expected,
-            expected,
-        )
-        (state,) = described(connection, name)
-        assert state.topics == []
+        complete = awaited(connection, name, expected)
+        assert complete.topics == []
 
 
 def test_ids_that_nobody_has_used(connection: Connection, topic: str) -> None:

@@ -25,7 +25,7 @@ from headrace.wire.messages.offset_fetch import (
 from tests.simulation.broker import Read
 from tests.simulation.catalogue import Catalogue
 from tests.simulation.members import COORDINATOR, Member
-from tests.simulation.processes import Ask, Life, Sleep, Steps
+from tests.simulation.processes import Ask, Life, Sleep, Steps, Stopped
 from tests.simulation.producers import (
     DATA,
     Attempt,
@@ -40,6 +40,7 @@ INPUT: Final = "in"
 OUTPUT: Final = "out"
 SIDE: Final = "side"
 _PAUSE_MS: Final = 150
+_LONGEST_LULL_MS: Final = 3_000
 
 
 class Stage(Protocol):
@@ -67,7 +68,7 @@ def feed(stage: Stage, producer_id: int, count: int) -> Life:
             while first_error((yield Ask(DATA, request, 11))):
                 yield Sleep(_PAUSE_MS)
             stage.written(where, value)
-        yield Sleep(schedule.rng.randrange(4 * _PAUSE_MS))
+        yield Sleep(schedule.rng.randrange(_LONGEST_LULL_MS))
 
 
 def ask_once(request: object, version: int) -> Life:
@@ -76,9 +77,15 @@ def ask_once(request: object, version: int) -> Life:
 
 
 class Transformer:
-    """Consume, transform, produce, all in transactions."""
+    """Consume, transform, produce, all in transactions.
 
-    def __init__(self, stage: Stage, member: Member, producer: TransactionalProducer) -> None:
+    A guest may end in the middle of one, and nobody comes after it under the same transactional id.
+    """
+
+    def __init__(
+        self, stage: Stage, member: Member, producer: TransactionalProducer, *, is_guest: bool
+    ) -> None:
+        self._is_guest = is_guest
         self._stage = stage
         self._member = member
         self._producer = producer
@@ -117,7 +124,7 @@ class Transformer:
         attempt.offsets[where] = taken[-1].offset + 1
         wants_commit = self._rng.random() < 0.85
         is_committed = yield from self._producer.transact(
-            attempt, self._member, stall(self._stage.schedule), commit=wants_commit
+            attempt, self._member, self._pause(), commit=wants_commit
         )
         if is_committed:
             if where in positions:
@@ -125,10 +132,15 @@ class Transformer:
         else:
             self._member.positions.clear()
 
+    def _pause(self) -> Steps:
+        if self._is_guest and self._rng.random() < 0.3:
+            raise Stopped
+        yield from stall(self._stage.schedule)
+
 
 def stall(schedule: Schedule) -> Steps:
     """Now and then a program hangs for longer than anybody is ready to wait for it."""
-    if schedule.rng.random() < 0.06:
+    if schedule.rng.random() < 0.08:
         schedule.note("it hangs")
         yield Sleep(schedule.rng.randrange(1_000, 5_000))
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from headrace.wire import encode_bytes
+from headrace.wire import decode, encode_bytes
 from tests.simulation.failure import fail
 from tests.simulation.schedule import Schedule
 
@@ -158,6 +158,7 @@ class Network:
         if self.serve is None:
             self._break(connection, _REFUSED_AFTER_MS)
             return
+        request = _through_bytes(request, version)
         call = Call(
             number, connection, request, version, connection.client, context, self._answered
         )
@@ -171,8 +172,7 @@ class Network:
         if self.unanswered.pop(call.number, None) is None:
             fail("answered-once", f"{call.name} of {call.client_id} is answered after a crash")
         call.is_answered = True
-        if not isinstance(response, tuple):
-            encode_bytes(response, call.version)  # every answer must have bytes
+        response = _through_bytes(response, call.version)
         self.on_answer(call, response)
         connection = call.connection
         exchange = connection.waiting.get(call.number)
@@ -224,6 +224,13 @@ class Network:
     def _delay_ms(self) -> int:
         most = self.weather.max_delay_ms
         return self._rng.randrange(1, most + 1) if self._rng.random() < 0.9 else most * 4
+
+
+def _through_bytes(message: Any, version: int) -> Any:
+    """The message as the other end reads it; plain tuples are no messages of the protocol."""
+    if isinstance(message, tuple):
+        return message
+    return decode(type(message), version, encode_bytes(message, version))
 
 
 def _errors(response: Any) -> str:

@@ -1,23 +1,54 @@
 """Groups and transactions in worlds drawn from a seed, with invariants after every event.
 
-`make sim SEED=n` replays one seed; the invariants are listed in `witness`.
+A world is described in `world`, the invariants are listed in `witness`. `make sim SEED=n` replays
+one seed.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.simulation.world import World
 
-FAILED_ONCE: list[int] = []
-SEEDS = [*range(1, 21), *FAILED_ONCE]
+# Seeds that once found a fault: aborted records that a power cut made visible, and writes that the
+# coordinator had not been able to note.
+FAILED_ONCE: Final = (0,)
+BLOCK: Final = 50
+BLOCKS: list[Sequence[int]] = [range(first, first + BLOCK) for first in range(1, 1_000, BLOCK)]
+BLOCKS.append(FAILED_ONCE)
 if "HEADRACE_SEED" in os.environ:
-    SEEDS = [int(os.environ["HEADRACE_SEED"])]
+    BLOCKS = [[int(os.environ["HEADRACE_SEED"])]]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_groups_and_transactions(seed: int) -> None:
+@pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+def test_groups_and_transactions(seeds: Sequence[int]) -> None:
     """Whatever happens in whatever order, the invariants hold after every event."""
-    World(seed).run()
+    for seed in seeds:
+        World(seed).run()
+
+
+def test_a_seed_is_the_same_world_every_time() -> None:
+    """Every event and every byte on disk is the same, whatever order sets have in a process."""
+    program = (
+        "from tests.simulation.world import World; world = World(8); world.run(); "
+        "import sys; sys.stdout.write(world.fingerprint())"
+    )
+    fingerprints = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            check=True,
+            timeout=60,
+        ).stdout
+        for hash_seed in ("1", "2")
+    }
+    assert len(fingerprints) == 1

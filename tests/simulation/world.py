@@ -253,7 +253,7 @@ class World:
     def _populate(self) -> None:
         rng = self.rng
         self._roles.append(Role("feeder", self._begin_feeder))
-        for index in range(rng.randint(1, 3)):
+        for index in range(rng.randint(2, 3)):
             version = rng.choice((1, 2))
             begin = partial(self._begin_transformer, f"t{index}", version)
             self._roles.append(Role(f"transformer-{index}", begin))
@@ -280,13 +280,14 @@ class World:
         )
 
     def _begin_transformer(
-        self, transactional_id: str, version: int, _role: Role
+        self, transactional_id: str, version: int, role: Role
     ) -> tuple[Life, Member]:
         member = self._new_member(CHAIN, [INPUT], None)
         producer = TransactionalProducer(
             transactional_id, version, TRANSACTION_TIMEOUT_MS, self.schedule
         )
-        return Transformer(self, member, producer).life(), member
+        is_guest = role.name.startswith("guest")
+        return Transformer(self, member, producer, is_guest=is_guest).life(), member
 
     def _begin_reader(self, instance_id: str | None, _role: Role) -> tuple[Life, Member]:
         member = self._new_member(PLAIN, [INPUT, SIDE], instance_id)
@@ -364,7 +365,7 @@ class World:
         """A second program under the same transactional id or instance id, or one of its own."""
         original = self.rng.choice(self._roles[1:])
         zombie = Role(f"{original.name}-twin", original.begin)
-        if original.name.startswith("transformer") and self.rng.random() < 0.4:
+        if original.name.startswith("transformer") and self.rng.random() < 0.5:
             number = len(self._zombies)
             version = self.rng.choice((1, 2))
             begin = partial(self._begin_transformer, f"z{number}", version)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from headrace.broker.handlers.txn_offset_commit import _refused as offsets_refused
 from headrace.broker.transactional_writes import (
     admit,
     as_told_to_committer,
@@ -32,7 +31,12 @@ from headrace.wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from headrace.wire.messages.txn_offset_commit import TxnOffsetCommitRequest
+from headrace.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
 from tests.simulation.network import Call
 from tests.simulation.shards import Shards
 from tests.simulation.storage import Later, Storage
@@ -175,7 +179,7 @@ class Writes:
         error = errors[offsets]
         if error:
             told = as_told_to_committer(error, knows_abortable=True)
-            call.answer(offsets_refused(request, told))
+            call.answer(_refused(request, told))
             return
         if unsettled is not None:
             end = unsettled.partition.log.log_end_offset
@@ -185,7 +189,7 @@ class Writes:
             request.group_id,
             call,
             lambda shard, who, now_ms: shard.handle_txn_offset_commit(request, who, now_ms),
-            lambda error: offsets_refused(request, error),
+            lambda error: _refused(request, error),
         )
 
     # Markers.
@@ -291,3 +295,20 @@ class _Sending:
 
 def _answer(index: int, error: Error, base_offset: int = -1) -> PartitionProduceResponse:
     return PartitionProduceResponse(index=index, error_code=error, base_offset=base_offset)
+
+
+def _refused(request: TxnOffsetCommitRequest, error: Error) -> TxnOffsetCommitResponse:
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[
+                    TxnOffsetCommitResponsePartition(
+                        partition_index=each.partition_index, error_code=error
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )

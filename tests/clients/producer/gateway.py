@@ -205,26 +205,28 @@ class Gateway:
     def _pass_requests(self, client: socket.socket, broker: socket.socket, line: _Line) -> None:
         with contextlib.suppress(OSError), client.makefile("rb") as requests:
             while frame := _frame(requests):
-                seen = _looked_at(frame)
-                fault = self._note(seen)
-                wanted = _Pending(seen, then_close=isinstance(fault, Loss))
-                if isinstance(fault, Error):
-                    wanted.frame = _refusal(seen, fault)
-                elif fault is Loss.REQUEST:
-                    wanted.frame = b""
-                else:
+                wanted = self._take(_looked_at(frame), line)
+                if wanted.frame is None:
                     broker.sendall(len(frame).to_bytes(4, "big") + frame)
-                if wanted.frame is not None or _is_answered(seen):
-                    in_flight = line.put(wanted)
-                    self.peak_in_flight = max(self.peak_in_flight, in_flight)
+                if wanted.then_close:
+                    break
         line.put(None)
 
-    def _note(self, seen: Seen) -> Fault:
+    def _take(self, seen: Seen, line: _Line) -> _Pending:
+        """Let a request be seen, and what answers it wait in line, before anything is passed on."""
         with self._changed:
+            faults = self._faults.get(seen.api_key)
+            fault = faults.popleft() if faults else None
+            wanted = _Pending(seen, then_close=isinstance(fault, Loss))
+            if isinstance(fault, Error):
+                wanted.frame = _refusal(seen, fault)
+            elif fault is Loss.REQUEST:
+                wanted.frame = b""
+            if wanted.frame is not None or _is_answered(seen):
+                self.peak_in_flight = max(self.peak_in_flight, line.put(wanted))
             self.seen.append(seen)
             self._changed.notify_all()
-            faults = self._faults.get(seen.api_key)
-            return faults.popleft() if faults else None
+            return wanted
 
     def _pass_answers(self, client: socket.socket, broker: socket.socket, line: _Line) -> None:
         with contextlib.suppress(OSError), broker.makefile("rb") as answers:

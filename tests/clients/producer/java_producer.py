@@ -7,10 +7,13 @@ for a number. What callbacks were told comes back as dictionaries, in the order 
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from headrace.errors import Error
+from tests.clients.drivers.driver import TIMEOUT_SECONDS, Refused
 from tests.clients.drivers.program import ForeignClient
 from tests.kafka.apache_kafka import java_command
 
@@ -63,8 +66,16 @@ class JavaProducer:
         self._call("close", timeout_ms=timeout_ms)
 
     def partitions_for(self, topic: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._call("partitions_for", topic=topic)
-        return sorted(found, key=lambda each: int(each["partition"]))
+        """The partitions in their order; asked again where max.block.ms was too short to know."""
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while True:
+            try:
+                found: list[dict[str, Any]] = self._call("partitions_for", topic=topic)
+            except Refused as refusal:
+                if refusal.code != Error.REQUEST_TIMED_OUT or time.monotonic() > deadline:
+                    raise
+            else:
+                return sorted(found, key=lambda each: int(each["partition"]))
 
     def metrics(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self._call("metrics")

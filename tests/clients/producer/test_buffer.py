@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka import KafkaError, Message, Producer
 
+from tests.clients.contract import eventually
 from tests.clients.drivers.driver import TIMEOUT_SECONDS
 from tests.clients.drivers.program import ForeignClient
 from tests.clients.producer.gateway import Api, Gateway
@@ -34,20 +35,19 @@ def test_a_full_buffer_blocks_and_then_refuses(
     assert java_producers.call("defaults")["buffer.memory"] == "33554432"
     assert java_producers.call("defaults")["max.block.ms"] == "60000"
     producer = new_java(
-        bootstrap=gateway.bootstrap, buffer_memory=40_000, batch_size=10_000, max_block_ms=300
+        bootstrap=gateway.bootstrap, buffer_memory=40_000, batch_size=10_000, max_block_ms=1000
     )
     producer.partitions_for(topic)
     large = {"topic": topic, "partition": 0, "value": "v" * 9_000}
     with gateway.holding_answers():
-        outcomes = producer.send(*(large for _ in range(6)))
-    assert [each["took_ms"] < 250 for each in outcomes[:3]] == [True] * 3
-    assert all(each["took_ms"] >= 300 for each in outcomes[-2:])
-    told = producer.reports(6)
+        outcomes = producer.send(*(large for _ in range(5)))
+    assert [each["took_ms"] < 990 for each in outcomes] == [True] * 4 + [False]
+    told = producer.reports(5)
     refused = [each["exception"] for each in told if each["exception"]]
-    assert set(refused) == {"BufferExhaustedException"}
-    assert len(values(connection, topic)) == 6 - len(refused)
+    assert refused == ["BufferExhaustedException"]
+    assert len(values(connection, topic)) == 4
     producer.send(large)
-    assert producer.reports(7)[-1]["exception"] is None
+    assert producer.reports(6)[-1]["exception"] is None
 
 
 @pytest.mark.spec("slides:C23", "slides:C44")
@@ -55,7 +55,7 @@ def test_send_blocks_for_metadata_no_longer_than_it_may(new_java: NewJava, topic
     """A partition that does not exist may come; after max.block.ms it is a TimeoutException."""
     producer = new_java(max_block_ms=300)
     (outcome,) = producer.send({"topic": topic, "partition": 5, "value": "v"})
-    assert 300 <= outcome["took_ms"] < 10_000
+    assert 290 <= outcome["took_ms"] < 10_000
     assert [each["exception"] for each in producer.reports(1)] == ["TimeoutException"]
     (interrupted,) = producer.send(
         {"topic": topic, "partition": 5, "value": "v", "interrupted": True}
@@ -91,7 +91,7 @@ def test_each_partition_takes_a_buffer(new_java: NewJava, new_topic: NewTopic) -
         producer.send({"topic": topic, "partition": partition, "value": "v"})
         assert producer.metric("buffer-available-bytes") == 100_000 - 10_000 * (partition + 1)
     producer.flush()
-    assert producer.metric("buffer-available-bytes") == 100_000
+    eventually(lambda: producer.metric("buffer-available-bytes") == 100_000, "all of the buffer")
 
 
 @pytest.mark.spec("book1:P-22")

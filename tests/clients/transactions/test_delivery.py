@@ -83,7 +83,7 @@ def test_saving_first_may_save_twice(
     with worker(bootstrap, group, orders) as consumer:
         for message in arriving(consumer, orders):
             ledger.save(message)
-            consumer.commit(message, asynchronous=False)
+            consumer.commit(message=message, asynchronous=False)
     assert ledger.saved == ["0", "0", "1", "2"]
 
 
@@ -92,11 +92,11 @@ def test_committing_first_may_lose(bootstrap: str, orders: str, group: str, ledg
     """Committed, crashed before it was saved, started again: the next record is read."""
     with contextlib.suppress(Crashed), worker(bootstrap, group, orders) as consumer:
         for message in arriving(consumer, orders):
-            consumer.commit(message, asynchronous=False)
+            consumer.commit(message=message, asynchronous=False)
             raise Crashed
     with worker(bootstrap, group, orders) as consumer:
         for message in arriving(consumer, orders):
-            consumer.commit(message, asynchronous=False)
+            consumer.commit(message=message, asynchronous=False)
             ledger.save(message)
     assert ledger.saved == ["1", "2"]
 
@@ -106,13 +106,15 @@ def test_a_database_that_fails_takes_nothing_and_loses_nothing(
     bootstrap: str, connection: Connection, orders: str, group: str, ledger: Ledger
 ) -> None:
     """Process, commit offsets, commit the database: its fault rolls back before any commit."""
-    with contextlib.suppress(Crashed), worker(bootstrap, group, orders) as consumer:
-        with ledger.transaction():
-            for number, message in enumerate(arriving(consumer, orders)):
-                ledger.save(message)
-                if number == 1:
-                    raise Crashed
-            consumer.commit(asynchronous=False)
+    with (
+        contextlib.suppress(Crashed),
+        worker(bootstrap, group, orders) as consumer,
+        ledger.transaction(),
+    ):
+        for message in arriving(consumer, orders):
+            ledger.save(message)
+            fail_at(message, "1")
+        consumer.commit(asynchronous=False)
     assert ledger.saved == []
     assert committed(connection, group, orders).committed_offset == -1
     save_all(bootstrap, orders, group, ledger)
@@ -148,12 +150,15 @@ def test_committing_before_the_database_may_lose(
     bootstrap: str, connection: Connection, orders: str, group: str, ledger: Ledger
 ) -> None:
     """Commit offsets, process, commit the database: a crash rolls back what nobody reads again."""
-    with contextlib.suppress(Crashed), worker(bootstrap, group, orders) as consumer:
-        with ledger.transaction():
-            batch = list(arriving(consumer, orders))
-            consumer.commit(asynchronous=False)
-            ledger.save(batch[0])
-            raise Crashed
+    with (
+        contextlib.suppress(Crashed),
+        worker(bootstrap, group, orders) as consumer,
+        ledger.transaction(),
+    ):
+        batch = list(arriving(consumer, orders))
+        consumer.commit(asynchronous=False)
+        ledger.save(batch[0])
+        raise Crashed
     assert ledger.saved == []
     assert committed(connection, group, orders).committed_offset == 3
     with worker(bootstrap, group, orders) as consumer:
@@ -167,12 +172,12 @@ def save_then_commit(consumer: Consumer, ledger: Ledger, message: Message, crash
     with ledger.transaction():
         ledger.save(message)
         fail_at(message, crash)
-        consumer.commit(message, asynchronous=False)
+        consumer.commit(message=message, asynchronous=False)
 
 
 def commit_then_save(consumer: Consumer, ledger: Ledger, message: Message, crash: str) -> None:
     with ledger.transaction():
-        consumer.commit(message, asynchronous=False)
+        consumer.commit(message=message, asynchronous=False)
         fail_at(message, crash)
         ledger.save(message)
 

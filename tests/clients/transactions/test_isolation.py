@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -126,7 +127,7 @@ def test_a_reader_is_told_what_was_aborted(tmp_path: Path) -> None:
             broker.restart()
 
 
-def _fetched_committed(connection: Connection, topic: str) -> object:
+def _fetched_committed(connection: Connection, topic: str) -> Any:
     wanted = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
     request = FetchRequest(
         max_wait_ms=0,
