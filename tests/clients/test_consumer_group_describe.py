@@ -31,7 +31,7 @@ def test_every_version_shows_a_member(
     """What it has, what it shall have, and, since v1, which protocol it speaks (KIP-1099)."""
     member = NewMember(connection, group, [topic], instance_id="i")
     member.join(rack_id="r")
-    reconciled(member)
+    reconciled(member, partitions=1)
     (found,) = connection.ask(ConsumerGroupDescribeRequest(group_ids=[group]), version).groups
     assert (found.error_code, found.group_id) == (Error.NONE, group)
     assert (found.group_state, found.assignor_name) == ("Stable", "uniform")
@@ -55,12 +55,12 @@ def test_states(connection: Connection, new_topic: Callable[..., str], group: st
     topic = new_topic(partitions=2)
     first, second = (NewMember(connection, group, [topic]) for _ in range(2))
     first.join()
-    reconciled(first)
+    reconciled(first, partitions=2)
     second.join()
     shown = described_consumer(connection, group)
     assert shown.group_state == "Reconciling"
     assert shown.group_epoch == first.epoch + 1
-    reconciled(first, second)
+    reconciled(first, second, partitions=2)
     assert described_consumer(connection, group).group_state == "Stable"
     for member in (first, second):
         member.leave()

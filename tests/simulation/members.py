@@ -106,6 +106,7 @@ class ClassicMember:
         if instance_id is not None:
             self._version = max(self._version, 5)
         self._is_in = False
+        self._led_sizes: list[int] | None = None  # of the topics, when it last led the group
         self._next_heartbeat_ms = 0
 
     @property
@@ -114,6 +115,8 @@ class ClassicMember:
 
     def maintain(self) -> Steps:
         """Join if it is not in the group, otherwise send a heartbeat if one is due."""
+        if self._led_sizes is not None and self._led_sizes != self._sizes():
+            self._give_up()  # the leader looks after topics that change
         if not self._is_in:
             yield from self._join()
             return
@@ -154,8 +157,11 @@ class ClassicMember:
             return
         self.number = response.generation_id
         assignments: list[SyncGroupRequestAssignment] = []
-        if response.leader == response.member_id and not response.skip_assignment:
-            assignments = self._assign(response.members)
+        self._led_sizes = None
+        if response.leader == response.member_id:
+            self._led_sizes = self._sizes()
+            if not response.skip_assignment:
+                assignments = self._assign(response.members)
         request = SyncGroupRequest(
             group_id=self.group_id,
             generation_id=self.number,
@@ -204,6 +210,9 @@ class ClassicMember:
             self.member_id = response.member_id
             return response
         return None
+
+    def _sizes(self) -> list[int]:
+        return [self._catalogue.partition_count(topic) for topic in self._topics]
 
     def _assign(self, members: list[JoinGroupResponseMember]) -> list[SyncGroupRequestAssignment]:
         """Deal out the partitions of all topics, each among those who want it."""

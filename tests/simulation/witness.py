@@ -21,6 +21,7 @@ and when the storm is over:
     chain                     the output is exactly the input up to the committed offsets
     readers-agree             a reader that begins anew sees the same
     progress                  all input is transformed in the end
+    everybody-works           each partition has an owner, and each member has something to do
 """
 
 from __future__ import annotations

@@ -264,14 +264,18 @@ class NewMember:
         return answer
 
 
-def reconciled(*members: NewMember) -> None:
-    """Let members of one group send signs of life until nothing is left to move."""
+def reconciled(*members: NewMember, partitions: int) -> None:
+    """Let members of one group send signs of life until they own so many, and none shall move.
+
+    A controller may answer before the coordinator has heard of a new topic.
+    """
 
     def done() -> bool:
         answers = [member.beat() for member in members]
         assert {each.error_code for each in answers} == {Error.NONE}
         shown = described_consumer(members[0].connection, members[0].group)
-        return bool(shown.group_state == "Stable") and all(
+        owned = sum(len(member.partitions) for member in members)
+        return bool(owned == partitions and shown.group_state == "Stable") and all(
             each.assignment is None and each.member_epoch == shown.group_epoch for each in answers
         )
 

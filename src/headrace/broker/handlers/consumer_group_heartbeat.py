@@ -3,12 +3,17 @@
 Behaviour: the whole consumer protocol in one request: joining, leaving, subscriptions, what the
 member owns; the answer carries its epoch and, when it changes, its assignment.
 
+An assignment leaves a moment after it was decided. librdkafka (2.15) never joins again if one
+arrives while it unsubscribes, and a broker that answers within a millisecond meets that moment
+often; Apache Kafka takes this long anyway.
+
 Version notes: v1 member ids made by the client, subscriptions by regular expression.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Final
 
 from headrace.broker.dispatch import Answer, Handler
 from headrace.errors import Error
@@ -21,16 +26,26 @@ if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
 
+_ASSIGNMENT_DELAY_S: Final = 0.005
+
 
 def handle(broker: Broker, request: ConsumerGroupHeartbeatRequest, call: Call) -> Answer:
     if broker.metadata.image.feature_level("group.version") < 1:
         return _refused(Error.UNSUPPORTED_VERSION)
-    return broker.groups.ask(
+    answer = broker.groups.ask(
         request.group_id,
         call,
         lambda shard, who, now_ms: shard.handle_consumer_group_heartbeat(request, who, now_ms),
         _refused,
     )
+    if isinstance(answer, ConsumerGroupHeartbeatResponse) and answer.assignment is not None:
+        return _held_back(answer)
+    return answer
+
+
+async def _held_back(answer: ConsumerGroupHeartbeatResponse) -> ConsumerGroupHeartbeatResponse:
+    await asyncio.sleep(_ASSIGNMENT_DELAY_S)
+    return answer
 
 
 def _refused(error: Error) -> ConsumerGroupHeartbeatResponse:

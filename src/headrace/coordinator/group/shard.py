@@ -47,7 +47,6 @@ from headrace.wire.messages.leave_group import (
     LeaveGroupResponse,
     MemberResponse,
 )
-from headrace.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from headrace.wire.messages.offset_commit import OffsetCommitRequest
 from headrace.wire.messages.offset_delete import OffsetDeleteRequest
 from headrace.wire.messages.offset_fetch import OffsetFetchRequestGroup
@@ -453,16 +452,6 @@ class GroupShard:
         return offset_delete.handle_offset_delete(request, caller, group, self.offsets, self.topics)
 
     # -- administration ------------------------------------------------------------------------
-
-    def handle_list_groups(
-        self, request: ListGroupsRequest, caller: Caller, now_ms: int
-    ) -> Effects:
-        """ListGroups, of this shard alone."""
-        groups = listing.listed_groups(
-            self.groups.values(), request.states_filter, request.types_filter
-        )
-        response = ListGroupsResponse(error_code=Error.NONE, groups=groups)
-        return Effects(replies=[Reply(caller.ticket, response)])
 
     def handle_describe_group(self, group_id: str, caller: Caller, now_ms: int) -> Effects:
         """DescribeGroups, of one group; the answer is that group's part of the response."""
