@@ -8,11 +8,11 @@ import pytest
 
 from headrace.coordinator.group.classic import ClassicGroup, ClassicState
 from headrace.coordinator.group.consumer import ConsumerGroup
+from headrace.coordinator.group.listing import listed_groups
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.errors import Error
 from headrace.wire.messages.heartbeat import HeartbeatRequest
 from headrace.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from headrace.wire.messages.list_groups import ListGroupsRequest
 from headrace.wire.messages.sync_group import SyncGroupRequest
 from tests.coordinator.group_requests import (
     commit,
@@ -35,10 +35,10 @@ def partition() -> OffsetsPartition:
 def listed(
     partition: OffsetsPartition, *, states: tuple[str, ...] = (), types: tuple[str, ...] = ()
 ) -> list[tuple[str, str, str, str]]:
-    request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
+    groups = listed_groups(partition.shard.groups.values(), list(states), list(types))
     return [
         (group.group_id, group.protocol_type, group.group_state, group.group_type)
-        for group in partition.ask("list_groups", request, 5).groups
+        for group in groups
     ]
 
 

@@ -115,19 +115,20 @@ class Coordinators(Generic[S]):
         return 0 if topic is None else len(topic.partitions)
 
     async def create_topic(self) -> None:
-        """Make the internal topic, with as many replicas as the cluster can give."""
+        """Make the internal topic. Its default of three replicas gives way to what a small cluster
+        has; a number that an operator has set does not: ClientFault.
+        """
         name = self._topic.name
+        factor = _REPLICATION_FACTORS[name]
+        config = self._metadata.config
 
         def decide(image: ClusterImage) -> list[TopicCreated]:
             if name in image.topics:
                 return []
-            wanted = self._metadata.config.get_int(_REPLICATION_FACTORS[name])
-            topic = NewTopic(
-                name,
-                self._wanted_partitions,
-                min(wanted, max(len(image.brokers), 1)),
-                configs=self._topic_configs,
-            )
+            replicas = config.get_int(factor)
+            if not config.is_set(factor):
+                replicas = min(replicas, max(len(image.brokers), 1))
+            topic = NewTopic(name, self._wanted_partitions, replicas, configs=self._topic_configs)
             return [create_topic(image, topic, TopicDefaults(), chance=_chance, new_id=uuid.uuid4)]
 
         await self._metadata.change(decide)
@@ -192,7 +193,7 @@ class Coordinators(Generic[S]):
                 host.reason,
             )
         if host.bad_records:
-            logs.COORDINATOR.error("%s: %d records make no sense", where, host.bad_records)
+            logs.COORDINATOR.error("%s: records that make no sense: %d", where, host.bad_records)
         self._arm(host)
 
     async def loaded(self) -> None:

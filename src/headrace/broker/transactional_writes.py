@@ -13,6 +13,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
 from headrace.coordinator.effects import Effects, ProducerIdentity
+from headrace.coordinator.host import HostState
 from headrace.errors import ClientFault, Error
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def admit(
     error, records = shard.add_partitions(transactional_id, producer, partitions, now_ms)
     if records:
         transactions.perform(host, Effects(records=records), now_ms)
-        if host.shard is not shard:
+        if host.state is not HostState.ACTIVE or host.shard is not shard:
             return dict.fromkeys(partitions, Error.COORDINATOR_NOT_AVAILABLE), None
     partition = host.partition
     is_committed = partition.high_watermark >= partition.log.log_end_offset

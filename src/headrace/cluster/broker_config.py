@@ -134,6 +134,10 @@ class BrokerConfig:
             self._values[name] = None if setting is None else key.parse(setting.text)
         return self._values[name]
 
+    def is_set(self, name: str) -> bool:
+        """Whether anybody has decided about a key; otherwise it has its default."""
+        return any(name in level for level in self._levels.values())
+
     def get_int(self, name: str) -> int:
         value = self.get(name)
         assert isinstance(value, int), name

@@ -65,6 +65,9 @@ def prepare_flush(log: PartitionLog) -> Flush | None:
     """A flush of everything in the log that may not be on disk yet; None if all is."""
     if log.leader_epochs.needs_sync:
         log.folder_changes += 1  # its file was replaced
+    if log.segments.active.txn_index.is_new:
+        log.folder_changes += 1
+        log.segments.active.txn_index.is_new = False
     has_new_names = log.folder_changes > log.folder_changes_synced
     if log.recovery_point >= log.log_end_offset and not has_new_names:
         return None

@@ -56,13 +56,14 @@ def decode(data: Buffer, path: str) -> list[AbortedTransaction]:
 class TransactionIndex:
     """The index of one segment. `exists` spares the look: the caller has listed the folder."""
 
-    __slots__ = ("_disk", "_file", "_last_offset", "_path")
+    __slots__ = ("_disk", "_file", "_last_offset", "_path", "is_new")
 
     def __init__(self, disk: Disk, path: str, *, exists: bool) -> None:
         self._disk = disk
         self._path = path
         self._file: File | None = disk.open(path) if exists else None
         self._last_offset: int | None = None
+        self.is_new = False  # the file was created, and no flush has made its name durable
 
     @property
     def path(self) -> str:
@@ -81,6 +82,7 @@ class TransactionIndex:
             )
         if self._file is None:
             self._file = self._disk.open(self._path, create=True)
+            self.is_new = True
         self._file.append([encode(transaction)])
         self._last_offset = transaction.last_offset
 

@@ -329,11 +329,11 @@ def test_slow_work_between_polls_does_not_end_the_session(
     connection: Connection, java_consumers: OpenedConsumers, topic: str, group: str
 ) -> None:
     """Heartbeats go on in the background: only max.poll.interval.ms limits the work."""
-    session_ms = 500
+    session_ms = 1000
     consumer = java_consumers.join(group, topic, session_timeout_ms=str(session_ms))
     java_consumers.poll([consumer], partitions=[1])
     (member,) = described(connection, group).members
-    end = time.monotonic() + 3 * session_ms / 1000
+    end = time.monotonic() + 2 * session_ms / 1000
     while time.monotonic() < end:
         (still,) = described(connection, group).members
         assert still.member_id == member.member_id

@@ -98,16 +98,21 @@ def resolve_regexes(group: Roster, now_ms: int) -> list[StateRecord]:
     records: list[StateRecord] = []
     names = list(group.topics.names())
     wanted: set[str] = set()
+    stands_for_others = False
     for member in group.members.values():
         wanted |= member.subscribed_topic_names
     for regex in sorted(group.regex_subscribers):
         topics = frozenset(_matching(regex, names))
         wanted |= topics
+        known = group.regexes.get(regex)
+        stands_for_others |= topics != (frozenset() if known is None else known.topics)
         resolved = ResolvedRegex(topics, group.topics.epoch, now_ms)
         records.append(regex_record(group.group_id, regex, resolved))
     hashed = metadata_hash(wanted, group.topics)
-    if hashed != group.metadata_hash:
+    # Topics that the group knew already by another name may be new to the members of this one.
+    if hashed != group.metadata_hash or stands_for_others:
         records.append(epoch_record(group.group_id, group.group_epoch + 1, hashed))
+    if hashed != group.metadata_hash:
         group.topics_were_seen = True
     return records
 
