@@ -97,9 +97,11 @@ class Ownership:
 
     def look_after_load(self, index: int, shard: GroupShard) -> None:
         """A new life may know less than the last one did, but not less than clients were told."""
-        for group_id in self._told.keys() - shard.groups.keys() - self._deletable:
-            if self._homes.get(group_id) == index:
-                fail("groups-survive", f"{group_id} is gone, although nobody deleted it")
+        for group_id in [each for each, home in self._homes.items() if home == index]:
+            if group_id not in shard.groups:
+                if group_id in self._told and group_id not in self._deletable:
+                    fail("groups-survive", f"{group_id} is gone, although nobody deleted it")
+                self._forget(group_id)
         for group_id, group in shard.groups.items():
             number = _number(group)
             told = self._told.get(group_id, 0)

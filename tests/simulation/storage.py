@@ -25,6 +25,7 @@ from tests.simulation.failure import check
 
 PATH: Final = "/data"
 _LONGEST_FLUSH_MS: Final = 12
+_LONGEST_SLOW_FLUSH_MS: Final = 400
 _CLEANER: Final = CleanerMemory(key_map_bytes=1 << 16, io_bytes=1 << 14)
 
 Later = Callable[[int, str, Callable[[], None]], object]
@@ -166,7 +167,8 @@ class Storage:
             if again:
                 self.flush(partition)
 
-        delay_ms = self._rng.randrange(_LONGEST_FLUSH_MS)
+        is_slow = self._rng.random() < 0.1
+        delay_ms = self._rng.randrange(_LONGEST_SLOW_FLUSH_MS if is_slow else _LONGEST_FLUSH_MS)
         self._later(delay_ms, f"flush of {partition.topic_partition}", done)
 
     # Compaction.

@@ -17,9 +17,15 @@ import pytest
 
 from tests.simulation.world import World
 
-# Seeds that once found a fault: aborted records that a power cut made visible, and writes that the
-# coordinator had not been able to note.
-FAILED_ONCE: Final = (0,)
+# Seeds that once found a fault, beside those among the first thousand.
+FAILED_ONCE: Final = (
+    # A power cut took the name of a transaction index, and aborted records became visible.
+    *(1971, 2384),
+    # The coordinator could not note that a partition takes part; the write went in all the same.
+    *(1084, 1100, 1109, 1111, 1131, 1156, 1158, 1264, 1301, 1316, 1347, 1421, 1459),
+    # An expression that stands for topics which others had by name gave its members nothing.
+    *(1076, 1179, 1413),
+)
 BLOCK: Final = 50
 BLOCKS: list[Sequence[int]] = [range(first, first + BLOCK) for first in range(1, 1_000, BLOCK)]
 BLOCKS.append(FAILED_ONCE)
@@ -27,7 +33,11 @@ if "HEADRACE_SEED" in os.environ:
     BLOCKS = [[int(os.environ["HEADRACE_SEED"])]]
 
 
-@pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+def _name(seeds: Sequence[int]) -> str:
+    return "failed-once" if seeds is FAILED_ONCE else f"{seeds[0]}-{seeds[-1]}"
+
+
+@pytest.mark.parametrize("seeds", BLOCKS, ids=_name)
 def test_groups_and_transactions(seeds: Sequence[int]) -> None:
     """Whatever happens in whatever order, the invariants hold after every event."""
     for seed in seeds:

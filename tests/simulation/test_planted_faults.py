@@ -80,7 +80,7 @@ def forget_aborts(patch: pytest.MonkeyPatch) -> None:
 
 
 PLANTED: Final[dict[Plant, set[str]]] = {
-    answer_before_commit: {"exactly-once", "commits-survive", "all-or-nothing", "epochs-grow"},
+    answer_before_commit: {"commits-as-acknowledged", "commits-survive", "epochs-grow"},
     drop_markers_at_load: {"progress", "no-hanging"},
     take_commits_of_any_generation: {"exactly-once", "offsets-go-forward"},
     apply_aborted_offsets: {"chain", "exactly-once"},

@@ -128,7 +128,7 @@ class World:
         internal = LogConfig(
             flush_messages=flush_messages,
             index_interval_bytes=400,
-            segment_bytes=rng.choice((2_000, 1 << 20)),
+            segment_bytes=rng.choice((6_000, 1 << 20)),
             cleanup_policy=("compact",),
             min_cleanable_dirty_ratio=0.0,
         )
@@ -252,7 +252,10 @@ class World:
             self.broker = None
         self.schedule.note("power cut" if self.loses_power else "kill -9")
         if self.loses_power:
-            self._disk = self._disk.crash(self.rng, torn_pages=self.rng.random() < 0.5)
+            # Of what was not synced nothing is left, or any part, torn or not.
+            keeps_some = self.rng.random() < 0.6
+            torn_pages = self.rng.random() < 0.5
+            self._disk = self._disk.crash(self.rng if keeps_some else None, torn_pages=torn_pages)
         else:
             assert isinstance(self._disk, KillableDisk)
             self._disk.survive_kill()

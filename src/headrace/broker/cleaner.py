@@ -45,6 +45,7 @@ _SHORTEST_PAUSE_MS: Final = 10
 _LONGEST_PAUSE_MS: Final = 24 * 3600 * 1000
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _MIB: Final = 1 << 20
+_REST_BACKOFFS: Final = 20  # rounds of `log.cleaner.backoff.ms` that a log is left alone
 
 
 class LogCleaner:
@@ -57,15 +58,16 @@ class LogCleaner:
         self._storage = storage
         self._clock = clock
         self._read_config = read_config
-        self._uncleanable: dict[TopicPartition, tuple[PartitionLog, str]] = {}
+        # The log, why it is left alone, and until when on the monotonic clock.
+        self._uncleanable: dict[TopicPartition, tuple[PartitionLog, str, int]] = {}
         self._in_progress: set[TopicPartition] = set()
         self._workers: dict[int, asyncio.Task[None]] = {}
         self._supervisor: asyncio.Task[None] | None = None
 
     @property
     def uncleanable(self) -> dict[TopicPartition, str]:
-        """Logs that are left alone until the next start, and why."""
-        return {each: reason for each, (_, reason) in self._uncleanable.items()}
+        """Logs whose last compaction failed, and why."""
+        return {each: reason for each, (_, reason, _) in self._uncleanable.items()}
 
     # -- life -------------------------------------------------------------------------------------
 
@@ -153,6 +155,7 @@ class LogCleaner:
             return self._on_fault(log, plan, fault)
         finally:
             self._in_progress.discard(log.topic_partition)
+        self._uncleanable.pop(log.topic_partition, None)
         _report(log, plan, end_offset, stats, time.monotonic() - began)
         return True
 
@@ -206,14 +209,19 @@ class LogCleaner:
 
     def _is_uncleanable(self, log: PartitionLog) -> bool:
         known = self._uncleanable.get(log.topic_partition)
-        return known is not None and known[0] is log  # A topic of the same name is another log.
+        if known is None or known[0] is not log:
+            return False  # A topic of the same name is another log.
+        return self._clock.monotonic_ms() < known[2]
 
     def _give_up(self, log: PartitionLog, reason: str) -> None:
-        self._uncleanable[log.topic_partition] = (log, reason)
+        """Leave a log alone for a while: what is wrong with it may be mended, or pass."""
+        rest_ms = _REST_BACKOFFS * self._read_config().get_int("log.cleaner.backoff.ms")
+        rested_ms = self._clock.monotonic_ms() + rest_ms
+        self._uncleanable[log.topic_partition] = (log, reason, rested_ms)
         LOG.warning(
-            "%s cannot be compacted and grows from now on, until it is mended and the broker "
-            "started again: %s",
+            "%s cannot be compacted and grows; it is tried again in %d seconds: %s",
             log.topic_partition,
+            rest_ms // 1000,
             reason,
         )
 

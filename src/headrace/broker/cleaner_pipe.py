@@ -7,6 +7,7 @@ the process is gone when the conversation is over. What to ask is decided in `cl
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
 from dataclasses import asdict
@@ -58,7 +59,10 @@ class CleanerPipe:
         finally:
             if process.returncode is None:
                 process.kill()
-                await process.wait()
+                # Nobody waits for ever for a process that the system does not let go.
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_END_TIMEOUT_S):
+                        await process.wait()
 
     async def begin(self, plan: CleaningPlan, memory: CleanerMemory, max_bytes_per_s: float) -> int:
         """Give it a log to compact; returns the offset up to which it will be clean."""

@@ -94,6 +94,7 @@ class Coordinators(Generic[S]):
         self._send = send
         self._loop = asyncio.get_running_loop()
         self._loads: set[asyncio.Task[None]] = set()
+        self._reloading: set[int] = set()  # hosts that are loaded anew, or soon will be
         self._timers: dict[int, tuple[int, asyncio.TimerHandle]] = {}
         # Deadlines must not jump with the wall clock, but records carry its time.
         self._start_ms = clock.now_ms() - clock.monotonic_ms()
@@ -175,6 +176,7 @@ class Coordinators(Generic[S]):
         if host.partition.log.log_end_offset == host.partition.log.log_start_offset:
             for _ in steps:
                 pass
+            self._reloading.discard(id(host))
             self._arm(host)
             return
         task = self._loop.create_task(self._load_slowly(host, steps))
@@ -184,6 +186,7 @@ class Coordinators(Generic[S]):
     async def _load_slowly(self, host: Host[S], steps: Iterable[int]) -> None:
         for _ in steps:
             await asyncio.sleep(0)
+        self._reloading.discard(id(host))
         where = host.partition.topic_partition
         if host.state is HostState.FAILED:
             logs.COORDINATOR.error(
@@ -278,12 +281,19 @@ class Coordinators(Generic[S]):
                 host.partition.topic_partition,
                 host.reason,
             )
-            self._loop.call_later(_RELOAD_AFTER_S, self._reload, host)
+            self._reload_soon(host)
         self._arm(host)
+
+    def _reload_soon(self, host: Host[S]) -> None:
+        if id(host) not in self._reloading:
+            self._reloading.add(id(host))
+            self._loop.call_later(_RELOAD_AFTER_S, self._reload, host)
 
     def _reload(self, host: Host[S]) -> None:
         if host.state is HostState.LOADING:
             self._load(host)
+        else:
+            self._reloading.discard(id(host))
 
     # -- time -------------------------------------------------------------------------------------
 
@@ -304,7 +314,7 @@ class Coordinators(Generic[S]):
         self._timers.pop(id(host), None)
         host.on_time(self.now_ms())
         if host.state is HostState.LOADING:
-            self._loop.call_later(_RELOAD_AFTER_S, self._reload, host)
+            self._reload_soon(host)
         self._arm(host)
 
 

@@ -56,7 +56,10 @@ class Markers:
             host = self.groups.hosts.get(index)
             if host is None or host.state is not HostState.ACTIVE:
                 raise ClientFault(Error.COORDINATOR_LOAD_IN_PROGRESS)
-            return host.end_transaction(markers, now_ms)
+            try:
+                return host.end_transaction(markers, now_ms)
+            except OSError as fault:
+                raise self._storage.on_disk_fault(topic, index, fault) from fault
         batch = build_end_txn_marker(
             EndTxnMarker(markers.commit, markers.coordinator_epoch),
             producer_id=markers.producer.producer_id,
