@@ -43,6 +43,7 @@ class Member:
         self.faults: list[KafkaException] = []
         self.events: list[tuple[str, list[Partition]]] = []
         self.open = True
+        self.subscribed = False
 
     def subscribe(self, *topics: str, on_revoke: Callable[[Consumer], None] | None = None) -> None:
         def assigned(_: Consumer, partitions: list[TopicPartition]) -> None:
@@ -56,7 +57,16 @@ class Member:
         def lost(_: Consumer, partitions: list[TopicPartition]) -> None:
             self.events.append(("lost", pairs(partitions)))
 
+        self.subscribed = True
         self.consumer.subscribe(list(topics), on_assign=assigned, on_revoke=revoked, on_lost=lost)
+
+    def unsubscribe(self) -> bool:
+        """Whether it had subscribed; a consumer with a fatal error does not leave any more."""
+        try:
+            self.consumer.unsubscribe()
+        except KafkaException:
+            return False
+        return self.subscribed
 
     def poll(self, timeout_seconds: float = TURN_SECONDS) -> Message | None:
         """One turn; a record is kept, an error too."""
@@ -121,7 +131,17 @@ class Members:
         return member
 
     def close(self) -> None:
-        for member in self._all:
+        """All leave at once, and none is closed with an assignment in its queue.
+
+        librdkafka never comes back from a close that finds one there (its issue 4884), and the
+        leave of each member brings one to the others.
+        """
+        remaining = [member for member in self._all if member.open]
+        leaving = [member for member in remaining if member.unsubscribe()]
+        for member in leaving:
+            member.poll()
+        settled(leaving, lambda: not any(member.partitions for member in leaving), "all have left")
+        for member in remaining:
             member.close()
 
 
