@@ -3,9 +3,9 @@
 Behaviour: the whole consumer protocol in one request: joining, leaving, subscriptions, what the
 member owns; the answer carries its epoch and, when it changes, its assignment.
 
-An assignment leaves a moment after it was decided. librdkafka (2.15) never joins again if one
-arrives while it unsubscribes, and a broker that answers within a millisecond meets that moment
-often; Apache Kafka takes this long anyway.
+An assignment that answers a subscription leaves a moment after it was decided. librdkafka (2.15)
+never joins again if one arrives while it unsubscribes, and a broker that answers within a
+millisecond meets that moment often; Apache Kafka takes this long anyway.
 
 Version notes: v1 member ids made by the client, subscriptions by regular expression.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
 
-_ASSIGNMENT_DELAY_S: Final = 0.005
+_ASSIGNMENT_DELAY_S: Final = 0.002
 
 
 def handle(broker: Broker, request: ConsumerGroupHeartbeatRequest, call: Call) -> Answer:
@@ -38,7 +38,12 @@ def handle(broker: Broker, request: ConsumerGroupHeartbeatRequest, call: Call) -
         lambda shard, who, now_ms: shard.handle_consumer_group_heartbeat(request, who, now_ms),
         _refused,
     )
-    if isinstance(answer, ConsumerGroupHeartbeatResponse) and answer.assignment is not None:
+    subscribes = request.subscribed_topic_names is not None
+    if (
+        subscribes
+        and isinstance(answer, ConsumerGroupHeartbeatResponse)
+        and answer.assignment is not None
+    ):
         return _held_back(answer)
     return answer
 
