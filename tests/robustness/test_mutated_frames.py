@@ -6,6 +6,7 @@ lengths that lie. `HEADRACE_SEED` repeats a run, `HEADRACE_FRAMES` sets how many
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import socket
@@ -30,6 +31,8 @@ from headrace.wire.types import UUID_KIND, Blob, Text
 
 FRAMES = int(os.environ.get("HEADRACE_FRAMES", "1000000"))
 _PATIENCE_S = 0.2
+_WINDOW = 8
+_FIRST_PROBE = 0x7EADBEE0
 _TOPIC = "victim"
 _GROWTH_LIMIT_MB = 150
 # Requests that make something: mutated, they would only fill the disk with topics.
@@ -166,33 +169,50 @@ class Neighbour:
 
 
 def attack(port: int, frames: Iterator[bytes], count: int) -> None:
-    """Send frames one by one, each followed by a sound request: its answer, or the end of the
-    connection, tells that the broker has dealt with the frame.
+    """Send frames, each followed by a sound request: its answer, or the end of the connection,
+    tells that the broker has dealt with the frame. What a connection could not deliver before its
+    end goes to the next one.
     """
-    dealt_with = 0
-    while dealt_with < count:
+    waiting = list(itertools.islice(frames, min(_WINDOW, count)))
+    taken = len(waiting)
+    while waiting:
         with socket.create_connection(("127.0.0.1", port), timeout=_PATIENCE_S) as sock:
             alive = True
-            while alive and dealt_with < count:
-                alive = survives(sock, next(frames), dealt_with)
-                dealt_with += 1
+            while alive and waiting:
+                dealt_with, alive = deliver(sock, waiting)
+                fresh = list(itertools.islice(frames, min(dealt_with, count - taken)))
+                taken += len(fresh)
+                waiting = waiting[dealt_with:] + fresh
 
 
-def survives(sock: socket.socket, frame: bytes, number: int) -> bool:
-    """Whether the connection is still of use after a frame."""
-    (size,) = struct.unpack_from(">i", frame)
-    truthful = size == len(frame) - 4
+def deliver(sock: socket.socket, frames: list[bytes]) -> tuple[int, bool]:
+    """How many of the frames the broker has dealt with, and whether it kept the connection."""
+    sound = [is_truthful(frame) for frame in frames]
+    # After a lying length the broker waits for more, or takes what follows for a part of the frame.
+    sent = len(frames) if all(sound) else sound.index(False) + 1
+    answered = 0
     try:
-        sock.sendall(frame + struct.pack(">ihhih", 10, 18, 0, number, -1))
-        if not truthful:
-            return False  # The broker waits for more, or takes the sound request for a part of it.
-        while True:
+        sock.sendall(b"".join(frame + probe(number) for number, frame in enumerate(frames[:sent])))
+        if not all(sound):
+            sent -= 1
+        while answered < sent:
             head = receive(sock, 4)
             body = receive(sock, struct.unpack(">i", head)[0])
-            if struct.unpack_from(">i", body)[0] == number:
-                return True
+            if struct.unpack_from(">i", body)[0] == _FIRST_PROBE + answered:
+                answered += 1
     except OSError:
-        return False
+        return answered + 1, False
+    return (answered, True) if all(sound) else (answered + 1, False)
+
+
+def is_truthful(frame: bytes) -> bool:
+    (size,) = struct.unpack_from(">i", frame)
+    return bool(size == len(frame) - 4)
+
+
+def probe(number: int) -> bytes:
+    """A sound ApiVersions request."""
+    return struct.pack(">ihhih", 10, 18, 0, _FIRST_PROBE + number, -1)
 
 
 def receive(sock: socket.socket, count: int) -> bytes:
