@@ -9,7 +9,7 @@ SEED   ?= 1
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test check format bench sim conformance docs lock clean
+.PHONY: help setup setup-spark setup-dev demo test check format bench sim conformance docs lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -25,11 +25,17 @@ $(VENV)/.main: requirements/main.txt requirements/build.txt pyproject.toml | $(f
 	$(BIN)/python -m compileall -q src
 	@touch $@
 
+$(VENV)/.spark: $(VENV)/.main requirements/spark.txt
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/spark.txt
+	@touch $@
+
 $(VENV)/.dev: $(VENV)/.main requirements/dev.txt
 	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
 	@touch $@
 
 setup: $(VENV)/.main ## Create .venv and install Headrace (leaves .venv/bin/headrace).
+
+setup-spark: $(VENV)/.spark ## The same, with what pipelines on Spark need.
 
 setup-dev: $(VENV)/.dev ## The same, with what tests and checks need.
 
@@ -65,7 +71,8 @@ lock: setup ## Recompute the pinned requirements.
 	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 requirements/uv.in -o requirements/uv.txt
 	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 requirements/build.in -o requirements/build.txt
 	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml -o requirements/main.txt
-	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml --group dev -o requirements/dev.txt
+	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml --extra spark --extra plot -o requirements/spark.txt
+	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml --extra spark --extra plot --group dev -o requirements/dev.txt
 
 clean: ## Remove what the targets above created.
 	rm -rf .venv .tools .cache build dist

@@ -21,17 +21,24 @@ def listening(serve: Serve) -> Iterator[int]:
         server.settimeout(0.05)
         stopping = threading.Event()
         threads: list[threading.Thread] = []
+        # TLS takes a socket over, so hanging up needs a handle of its own.
+        lines: list[socket.socket] = []
 
-        def handle(connection: socket.socket) -> None:
-            with connection, contextlib.suppress(OSError):
-                connection.settimeout(5)
-                serve(connection)
+        def handle(connection: socket.socket, line: socket.socket) -> None:
+            with line, contextlib.suppress(OSError):
+                with connection, contextlib.suppress(OSError):
+                    connection.settimeout(5)
+                    serve(connection)
+                line.shutdown(socket.SHUT_RDWR)
 
         def accept() -> None:
             while not stopping.is_set():
                 with contextlib.suppress(TimeoutError):
                     connection, _ = server.accept()
-                    thread = threading.Thread(target=handle, args=(connection,), daemon=True)
+                    lines.append(connection.dup())
+                    thread = threading.Thread(
+                        target=handle, args=(connection, lines[-1]), daemon=True
+                    )
                     threads.append(thread)
                     thread.start()
 
@@ -42,6 +49,9 @@ def listening(serve: Serve) -> Iterator[int]:
         finally:
             stopping.set()
             acceptor.join(5)
+            for line in lines:
+                with contextlib.suppress(OSError):
+                    line.shutdown(socket.SHUT_RDWR)
             for thread in threads:
                 thread.join(6)
 

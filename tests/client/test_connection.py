@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import struct
 
 import pytest
@@ -21,6 +22,12 @@ from headrace.wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
     ApiVersionsResponse,
+)
+from headrace.wire.messages.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
 )
 from headrace.wire.messages.metadata import MetadataRequest
 from tests.client.listeners import answering, closing, listening, silent, unused_port
@@ -45,6 +52,81 @@ def test_answers_come_in_the_order_of_the_requests(headrace_broker: Broker) -> N
         connection.send(ApiVersionsRequest(), 0)
         assert connection.receive().brokers
         assert connection.receive().api_keys
+
+
+def test_replies_may_be_asked_in_any_order(headrace_broker: Broker) -> None:
+    """What arrives before it is wanted is kept for its holder, and dropped if that has gone."""
+    with connect(headrace_broker.port) as connection:
+        metadata = connection.request(MetadataRequest(topics=[]), 9)
+        connection.request(MetadataRequest(topics=None), 9)
+        versions = connection.request(ApiVersionsRequest(), 0)
+        assert not connection.is_idle
+        assert versions.result().api_keys
+        assert metadata.is_here()
+        assert metadata.result().brokers
+        assert connection.is_idle
+
+
+def test_a_reply_tells_of_a_lost_connection() -> None:
+    """Also when somebody else found out, and when it is only asked whether it is here."""
+    with listening(closing) as port, connect(port) as connection:
+        first, second = (connection.request(ApiVersionsRequest(), 0) for _ in range(2))
+        with pytest.raises(ConnectionLost):
+            first.result()
+        assert not connection.is_open
+        assert second.is_here()
+        with pytest.raises(ConnectionLost, match="was lost before the answer"):
+            second.result()
+        with pytest.raises(ConnectionLost, match="closed the connection"):
+            connection.request(ApiVersionsRequest(), 0)
+
+
+def test_a_large_answer_is_received_into_memory_of_its_own() -> None:
+    """No copy: the records of a fetch are a view of the frame."""
+    records = bytes(range(256)) * 40_000
+    data = PartitionData(
+        partition_index=0, error_code=0, high_watermark=1, records=memoryview(records)
+    )
+    response = FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[data])])
+    with (
+        listening(answering(b"".join(encode_response(1, 12, response)))) as port,
+        connect(port) as connection,
+    ):
+        answer = connection.call(FetchRequest(max_wait_ms=0, min_bytes=0, topics=[]), 12)
+    found = answer.responses[0].partitions[0].records
+    assert found == records
+    assert isinstance(found.obj, bytearray)
+
+
+def test_negotiation_learns_versions_and_features(headrace_broker: Broker) -> None:
+    """KIP-584: finalized features come with the versions."""
+    with connect(headrace_broker.port) as connection:
+        connection.negotiate()
+        assert connection.features["transaction.version"] == 2
+        assert connection.newest(FetchRequest) == 18
+        assert connection.newest(FetchRequest, at_most=12) == 12
+
+
+def test_negotiation_with_an_older_broker() -> None:
+    """KIP-511: the refusal names what the broker knows, and that is asked for next."""
+    refusal = ApiVersionsResponse(
+        error_code=Error.UNSUPPORTED_VERSION,
+        api_keys=[ApiVersion(api_key=18, min_version=0, max_version=2)],
+    )
+    older = ApiVersionsResponse(
+        error_code=0, api_keys=[ApiVersion(api_key=1, min_version=4, max_version=11)]
+    )
+    replies = [b"".join(encode_response(1, 0, refusal)), b"".join(encode_response(2, 2, older))]
+
+    def serve(connection: socket.socket) -> None:
+        for reply in replies:
+            connection.recv(4096)
+            connection.sendall(reply)
+
+    with listening(serve) as port, connect(port) as connection:
+        connection.negotiate()
+        assert connection.newest(FetchRequest) == 11
+        assert connection.features == {}
 
 
 def test_a_broker_that_does_not_know_our_api_versions_is_understood() -> None:

@@ -70,6 +70,6 @@ def _items(field: FieldSpec, version: int) -> st.SearchStrategy[Any]:
         return st.just(-1) | _TIMES_MS
     if field.name == "transaction_start_time_ms":
         return _TIMES_MS  # kio cannot read a -1 here, which stands for "no transaction"
-    if field.name == "retention_time_ms":
+    if field.name in {"retention_time_ms", "session_lifetime_ms"}:
         return _DURATIONS_MS
     return _INTEGERS[kind.name]

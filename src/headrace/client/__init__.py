@@ -1,5 +1,7 @@
-"""A thin raw client: blocking connections that carry one message at a time.
+"""A thin raw client: connections, leaders and coordinators, raw batches in and out.
 
-For tools and tests that want the protocol itself. Groups, transactions and retries belong to
-librdkafka, not here.
+For whatever moves batches without looking into them: pipelines on Spark, mirroring, tools, tests.
+`connection` carries messages, `cluster` knows whom to ask, and `offsets`, `fetching`, `producing`
+and `group_offsets` are what callers use. Everything blocks, and everything is bounded in time.
+Members of groups and single records belong to librdkafka, not here.
 """
