@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from headrace.client.cluster import Cluster
+from headrace.client.cluster import Cluster, Route
 from headrace.client.connection import Reply
 from headrace.client.faults import BrokerRefused, OffsetOutOfRange, UnknownTopic
 from headrace.client.offsets import EARLIEST, LATEST, list_offsets
@@ -106,8 +106,7 @@ class PartitionFetcher:
 
     def _request(self, offset: int, deadline: Deadline) -> Reply:
         place = self._place
-        route = self._cluster.route(*place, within=deadline)
-        self._check_identity(route.topic_id)
+        route = self._route(deadline)
         partition = FetchPartition(
             partition=place.partition,
             current_leader_epoch=route.leader_epoch,
@@ -137,11 +136,18 @@ class PartitionFetcher:
             raise BrokerRefused(found[0].error_code, what)
         return found[0]
 
-    def _check_identity(self, found: UUID) -> None:
-        wanted = self._topic_id
-        if wanted is None or found in (wanted, ZERO_UUID):
-            return
-        name = self._place.topic
+    def _route(self, deadline: Deadline) -> Route:
+        """The leader, if it leads the topic that is wanted and not a later one of the same name."""
+        name, wanted = self._place.topic, self._topic_id
+        route = self._cluster.route(*self._place, within=deadline)
+        if wanted is None or route.topic_id in (wanted, ZERO_UUID):
+            return route
+        # What was learnt long ago may be of the topic before this one: only fresh news counts.
+        self._cluster.forget(name)
+        route = self._cluster.route(*self._place, within=deadline)
+        if route.topic_id == wanted:
+            return route
+        found = route.topic_id
         raise UnknownTopic(
             name,
             f"the topic {name} with the id {uuid_to_text(wanted)} is gone: it was deleted and "

@@ -1,0 +1,145 @@
+"""A batch read as Spark makes it: a reader, its tasks and their rows."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.datasource import (
+    DataSourceReader,
+    EqualTo,
+    Filter,
+    GreaterThanOrEqual,
+    InputPartition,
+    LessThan,
+)
+from pyspark.sql.types import StructType
+
+from headrace.errors import ConfigError
+from headrace.pipelines.columns.schema import arrow_schema
+from headrace.pipelines.datasource import HeadraceDataSource
+from headrace.pipelines.source.gaps import DataLost
+from headrace.pipelines.source.readers import BatchReader, FilteringReader
+from tests.pipelines.source.topics import Topics
+
+
+def _schema() -> StructType:
+    schema = StructType()
+    for name in arrow_schema(headers=False).names:
+        schema.add(name, "string")
+    return schema
+
+
+def _rows(reader: BatchReader) -> list[list[tuple[int, int]]]:
+    """Partition and offset of the rows of each task, after the reader went to a worker."""
+    tasks = pickle.loads(pickle.dumps(list(reader.partitions())))
+    worker = pickle.loads(pickle.dumps(reader))
+    return [
+        [
+            (row["partition"], row["offset"])
+            for table in worker.read(task)
+            for row in pa.Table.from_batches([table]).to_pylist()
+        ]
+        for task in tasks
+    ]
+
+
+def _span(partition: int, start: int, end: int) -> list[tuple[int, int]]:
+    return [(partition, offset) for offset in range(start, end)]
+
+
+@pytest.fixture(scope="module")
+def topic(topics: Topics) -> str:
+    """Two partitions; record n of the second is of second n + 1."""
+    name = topics.create(partitions=2)
+    topics.produce(name, [b"v"] * 10, partition=0, timestamp=5_000)
+    for second in range(20):
+        topics.produce(name, [b"v"], partition=1, timestamp=second * 1_000 + 1_000)
+    return name
+
+
+@pytest.mark.spec("book1:K-11")
+def test_a_batch_reads_each_partition_in_a_task_of_its_own(topics: Topics, topic: str) -> None:
+    """All of it by default, between any two bounds otherwise."""
+    assert _rows(BatchReader(topics.batch_options(subscribe=topic))) == [
+        _span(0, 0, 10),
+        _span(1, 0, 20),
+    ]
+    bounds = {
+        "startingOffsets": json.dumps({topic: {"0": 3, "1": -2}}),
+        "endingOffsets": json.dumps({topic: {"0": -1, "1": 4}}),
+    }
+    assert _rows(BatchReader(topics.batch_options(subscribe=topic, **bounds))) == [
+        _span(0, 3, 10),
+        _span(1, 0, 4),
+    ]
+    times = topics.batch_options(subscribe=topic, startingTimestamp=4_500, endingTimestamp=8_000)
+    assert _rows(BatchReader(times)) == [_span(0, 0, 10), _span(1, 4, 7)]
+    assigned = topics.batch_options(assign=json.dumps({topic: [1]}), minPartitions=2)
+    assert _rows(BatchReader(assigned)) == [_span(1, 0, 10), _span(1, 10, 20)]
+
+
+def test_a_batch_past_the_end_is_a_loss(topics: Topics, topic: str) -> None:
+    """Spark's own source waits for such offsets until a time-out; with leave, it ends earlier."""
+    ends = {"endingOffsets": json.dumps({topic: {"0": 99, "1": -1}})}
+    with pytest.raises(DataLost, match=r"partition 0: offsets 10 to 98.*the log ends at offset 10"):
+        BatchReader(topics.batch_options(subscribe=topic, **ends)).partitions()
+    lenient = topics.batch_options(subscribe=topic, failOnDataLoss="false", **ends)
+    assert _rows(BatchReader(lenient))[0] == _span(0, 0, 10)
+    starts = {"startingOffsets": json.dumps({topic: {"0": 11, "1": -2}})}
+    with pytest.raises(ConfigError, match=f"{topic}-0 would be read backwards"):
+        BatchReader(topics.batch_options(subscribe=topic, **starts)).partitions()
+
+
+def _push(topics: Topics, topic: str, *filters: Filter) -> tuple[list[Any], list[Filter]]:
+    reader = FilteringReader(topics.batch_options(subscribe=topic))
+    kept = reader.pushFilters(list(filters))
+    return _rows(reader), kept
+
+
+def test_filters_narrow_what_is_fetched(topics: Topics, topic: str) -> None:
+    """Partitions that no row can come from have no task; a time is looked up at the broker."""
+    rows, kept = _push(
+        topics,
+        topic,
+        EqualTo(("partition",), 1),
+        GreaterThanOrEqual(("offset",), 7),
+        LessThan(("offset",), 9),
+    )
+    assert (rows, kept) == ([_span(1, 7, 9)], [])
+    since = GreaterThanOrEqual(("timestamp",), datetime.fromtimestamp(7.5, UTC))
+    rows, kept = _push(topics, topic, since)
+    assert (rows, kept) == ([_span(1, 7, 20)], [since])
+    never = GreaterThanOrEqual(("timestamp",), datetime.fromtimestamp(1_000, UTC))
+    assert _push(topics, topic, never) == ([], [never])
+
+
+def test_a_task_without_a_range_reads_nothing(topics: Topics, topic: str) -> None:
+    """Spark makes one when there is nothing to read."""
+    rows = BatchReader(topics.batch_options(subscribe=topic)).read(InputPartition(None))
+    assert isinstance(rows, Iterator)
+    assert list(rows) == []
+
+
+def test_the_reader_has_filters_only_where_spark_pushes_them(
+    topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark refuses a reader with `pushFilters` in a session that did not enable pushdown."""
+    source = HeadraceDataSource({"subscribe": "orders"})
+    plain = source.reader(_schema())
+    assert type(plain).pushFilters is DataSourceReader.pushFilters
+    worker = "pyspark.sql.worker.data_source_pushdown_filters"
+    monkeypatch.setattr("sys.argv", ["daemon.py", worker])
+    assert isinstance(source.reader(_schema()), FilteringReader)
+
+
+def test_the_columns_cannot_be_chosen() -> None:
+    """As in Spark's own source: a schema of the user's is refused with what to do instead."""
+    source = HeadraceDataSource({"subscribe": "orders"})
+    with pytest.raises(ConfigError, match=r"schema\(id\).*decode them in the query"):
+        source.reader(StructType().add("id", "integer"))

@@ -1,0 +1,226 @@
+"""The source as a query meets it: few tests with a real Spark, because everything that can be shown
+without one is shown elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from headrace.cli import main
+from tests.pipelines.source.topics import Topics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+FIRST_MS = 1_700_000_000_000
+KAFKA_SCHEMA = (
+    "struct<key:binary,value:binary,topic:string,partition:int,offset:bigint,timestamp:timestamp,"
+    "timestampType:int>"
+)
+
+
+def _numbers(start: int, end: int) -> list[bytes]:
+    return [b"%d" % number for number in range(start, end)]
+
+
+def _batch(spark: SparkSession, topics: Topics, topic: str, **options: str) -> DataFrame:
+    reader = spark.read.format("headrace").option("subscribe", topic)
+    return reader.options(**{"kafka.bootstrap.servers": topics.bootstrap_servers}, **options).load()
+
+
+def _with_pushdown(spark: SparkSession, enabled: bool) -> None:
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", str(enabled).lower())
+
+
+def test_a_batch_is_read_without_registration(spark: SparkSession, topics: Topics) -> None:
+    """Every codec, nulls, headers and transactions; columns and types of Spark's kafka format."""
+    topic = topics.create(partitions=2)
+    for number, codec in enumerate(CODECS):
+        topics.produce(
+            topic,
+            [codec.encode()] * 100,
+            config={"compression.type": codec},
+            key=b"key" if number else None,
+            headers=[("codec", codec.encode()), ("codec", None)] if number else None,
+            timestamp=FIRST_MS + number,
+        )
+    topics.produce(topic, [None], partition=1)
+    topics.transaction(topic, [b"never"] * 3, commit=False, partition=1)
+    topics.transaction(topic, [b"committed"], commit=True, partition=1)
+    plain = _batch(spark, topics, topic)
+    assert plain.schema.simpleString() == KAFKA_SCHEMA
+    assert plain.rdd.getNumPartitions() == 2
+    rows = _batch(spark, topics, topic, includeHeaders="true").collect()
+    first = sorted((row for row in rows if row.partition == 0), key=lambda row: row.offset)
+    assert [row.offset for row in first] == list(range(500))
+    assert [bytes(row.value).decode() for row in first] == [
+        codec for codec in CODECS for _ in range(100)
+    ]
+    assert first[0].headers is None
+    assert [tuple(header) for header in first[499].headers] == [("codec", b"zstd"), ("codec", None)]
+    assert first[499].timestamp.timestamp() == pytest.approx(FIRST_MS / 1_000 + 0.004)
+    second = [(row.offset, row.value) for row in rows if row.partition == 1]
+    assert sorted(second) == [(0, None), (5, b"committed")]
+
+
+def test_filters_are_pushed_where_the_session_allows(spark: SparkSession, topics: Topics) -> None:
+    """The same rows either way; with pushdown, partitions and offsets are not even fetched."""
+    topic = topics.create(partitions=3)
+    for partition in range(3):
+        for hour in range(4):
+            topics.produce(
+                topic,
+                _numbers(0, 5),
+                partition=partition,
+                timestamp=FIRST_MS + hour * 3_600_000,
+            )
+
+    def query() -> DataFrame:
+        frame = _batch(spark, topics, topic)
+        since = "timestamp >= timestamp_millis(1700003600000) and timestamp < '2100-01-01'"
+        return frame.where("partition in (1, 2) and offset < 12 and length(value) = 1").where(since)
+
+    found = {}
+    for enabled in (True, False):
+        _with_pushdown(spark, enabled)
+        rows = query().select("partition", "offset").collect()
+        found[enabled] = sorted((row.partition, row.offset) for row in rows)
+    _with_pushdown(spark, True)
+    assert found[True] == found[False]
+    assert found[True] == [(partition, offset) for partition in (1, 2) for offset in range(5, 12)]
+    assert query().rdd.getNumPartitions() == 2
+
+
+class Stream:
+    """A query that writes what it reads to files, so that rows that come twice would be seen."""
+
+    def __init__(self, spark: SparkSession, topics: Topics, folder: Path) -> None:
+        self.spark = spark
+        self.topics = topics
+        self.folder = folder
+
+    def run(self, topic: str, **options: str) -> StreamingQuery:
+        """All that is there now, then the end."""
+        query = self._start(topic, options, availableNow=True)
+        assert query.awaitTermination(60), "the query did not end"
+        return query
+
+    def _start(self, topic: str, options: dict[str, str], **trigger: Any) -> StreamingQuery:
+        given = {
+            "kafka.bootstrap.servers": self.topics.bootstrap_servers,
+            "subscribe": topic,
+            "startingOffsets": "earliest",
+            "fetchOffset.retryIntervalMs": "10",
+        }
+        frame = self.spark.readStream.format("headrace").options(**given | options).load()
+        writer = frame.selectExpr("cast(value as string) value").writeStream.format("parquet")
+        return (
+            writer.option("checkpointLocation", str(self.folder / "checkpoint"))
+            .trigger(**trigger)
+            .start(str(self.folder / "rows"))
+        )
+
+    def rows(self) -> list[int]:
+        frame = self.spark.read.parquet(str(self.folder / "rows"))
+        return sorted(int(row.value) for row in frame.collect())
+
+    def position(self) -> dict[str, Any]:
+        """The last line of the checkpoint's newest batch."""
+        batches = [
+            path for path in (self.folder / "checkpoint/offsets").iterdir() if path.is_file()
+        ]
+        newest = max((path for path in batches if path.name.isdigit()), key=lambda p: int(p.name))
+        position: dict[str, Any] = json.loads(newest.read_text().splitlines()[-1])
+        return position
+
+
+@pytest.mark.spec("book1:K-12", "book1:K-14")
+def test_a_stream_goes_on_at_its_checkpoint_and_says_what_is_lost(
+    spark: SparkSession, topics: Topics, tmp_path: Path
+) -> None:
+    """AvailableNow with a limit, restarts, new partitions, retention, and a recreated topic."""
+    from pyspark.errors import StreamingQueryException
+
+    topic = topics.create()
+    topics.produce(topic, _numbers(0, 50))
+    stream = Stream(spark, topics, tmp_path)
+    first = stream.run(topic, maxOffsetsPerTrigger="20")
+    assert [progress["numInputRows"] for progress in first.recentProgress][:3] == [20, 20, 10]
+    assert stream.rows() == list(range(50))
+    group = stream.position()["@group"]
+    assert topics.committed(group) == {(topic, 0): 50}
+
+    topics.grow(topic, 2)
+    topics.produce(topic, _numbers(50, 60), partition=1)
+    stream.run(topic)
+    assert stream.rows() == list(range(60))
+    assert topics.committed(group) == {(topic, 0): 50, (topic, 1): 10}
+
+    topics.produce(topic, _numbers(60, 70))
+    topics.forget_before(topic, 0, 55)
+    with pytest.raises(StreamingQueryException, match=r"offsets 50 to 54.*failOnDataLoss=false"):
+        stream.run(topic)
+    stream.run(topic, failOnDataLoss="false")
+    assert stream.rows() == [*range(60), *range(65, 70)]
+
+    topics.recreate(topic)
+    topics.produce(topic, _numbers(70, 80))
+    with pytest.raises(StreamingQueryException, match="deleted and created again"):
+        stream.run(topic)
+    stream.run(topic, failOnDataLoss="false")
+    assert stream.rows() == [*range(60), *range(65, 80)]
+    assert stream.position()["@group"] == group
+
+
+def _described_lag(
+    group: str, topics: Topics, capsys: pytest.CaptureFixture[str]
+) -> dict[str, int]:
+    address = topics.bootstrap_servers
+    capsys.readouterr()
+    assert main(["group", "describe", group, "-b", address, "--offsets", "-o", "json"]) == 0
+    (described,) = json.loads(capsys.readouterr().out)
+    return {str(row["partition"]): row["lag"] for row in described["offsets"]}
+
+
+def test_the_lag_of_a_query_is_that_of_its_group(
+    spark: SparkSession, topics: Topics, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`sources[].latestOffset` minus `endOffset` is what `group describe` prints."""
+    topic = topics.create(partitions=2)
+    topics.produce(topic, _numbers(0, 10))
+    spark.conf.set("spark.sql.streaming.noDataProgressEventInterval", "100ms")
+    reader = spark.readStream.format("headrace").option("subscribe", topic)
+    query = (
+        reader.option("kafka.bootstrap.servers", topics.bootstrap_servers)
+        .options(startingOffsets="earliest", minOffsetsPerTrigger="1000")
+        .option("kafka.group.id", f"{topic}-query")
+        .load()
+        .writeStream.format("noop")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    try:
+        query.processAllAvailable()
+        topics.produce(topic, _numbers(0, 7), partition=0)
+        topics.open_transaction(topic, _numbers(0, 3), partition=1)
+        lag: dict[str, int] = {}
+        for _ in range(100):
+            progress = query.lastProgress
+            source = json.loads(progress.json)["sources"][0] if progress else {}
+            end, latest = source.get("endOffset"), source.get("latestOffset")
+            if end and latest:
+                lag = {each: latest[topic][each] - end[topic][each] for each in latest[topic]}
+            if lag == {"0": 7, "1": 3}:
+                break
+            query.awaitTermination(1)
+        assert lag == {"0": 7, "1": 3}
+        assert _described_lag(f"{topic}-query", topics, capsys) == lag
+    finally:
+        query.stop()
+        spark.conf.unset("spark.sql.streaming.noDataProgressEventInterval")
