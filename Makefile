@@ -39,7 +39,7 @@ setup-spark: $(VENV)/.spark ## The same, with what pipelines on Spark need.
 
 setup-dev: $(VENV)/.dev ## The same, with what tests and checks need.
 
-demo: setup ## Start a broker, write and read back a million records, stop.
+demo: setup-spark ## A broker and a pipeline on Spark that finds fraud; figures checked, a plot.
 	$(BIN)/python -m headrace.cli.demo $(ARGS)
 
 test: setup-dev ## Run every test.

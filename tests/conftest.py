@@ -1,4 +1,4 @@
-"""Fixtures for tests that compare with Apache Kafka itself.
+"""Fixtures for tests that compare with Apache Kafka itself, and the one session of Spark.
 
 Imports wait until a test asks, so that a unit test pays nothing for them.
 """
@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.spark_session import quick_start, spark
+
 if TYPE_CHECKING:
     from tests.kafka.apache_kafka import ApacheKafka
+
+__all__ = ["quick_start", "spark"]
 
 
 @pytest.fixture(scope="session")

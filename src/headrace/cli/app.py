@@ -21,6 +21,7 @@ from headrace.cli import (
     transaction,
     up,
 )
+from headrace.cli import run as run_command
 from headrace.cli.failures import Failure, WrongUsage
 
 app = typer.Typer(
@@ -83,7 +84,7 @@ _NOUNS: Final = {
     "cluster": cluster.app,
 }
 
-for _command in (produce, consume, doctor, dump_log, completion):
+for _command in (produce, consume, run_command, doctor, dump_log, completion):
     _command.register(app)
 for _name, _noun in _NOUNS.items():
     app.add_typer(_noun, name=_name)

@@ -1,0 +1,158 @@
+"""`headrace run`: a pipeline in the foreground, from its function to a clean end.
+
+Brings together what the rest provides: a broker if none is named, the session, the supervisor and
+its display. Pipelines, Spark and the broker are loaded when they are needed, not for `--help`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from headrace.cli.failures import WrongUsage
+from headrace.cli.group.options import YesFlag
+from headrace.cli.options import NONE_GIVEN, OutputOption, parse_pairs
+from headrace.cli.output import Output
+from headrace.cli.run.request import Connector, RunRequest, default_state
+
+# A run that is asked to stop also needs time to stop Spark and the broker.
+_STOP_MARGIN_S: Final = 60.0
+_EPILOG: Final = (
+    "Example: headrace run shop.py:orders --once; headrace run shop:orders --name shop "
+    "-b kafka:9092 --master 'local[4]' --set spark.driver.memory=4g"
+)
+
+PipelineArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="MODULE:FUNCTION", help="Or path/to/file.py:FUNCTION."),
+]
+MasterOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="local[*], spark://…, yarn, k8s://…, sc://… Default: $HEADRACE_MASTER, or Spark's.",
+    ),
+]
+ServersOption = Annotated[
+    str | None,
+    typer.Option(
+        "--bootstrap-servers",
+        "--bootstrap-server",
+        "-b",
+        metavar="HOST:PORT,…",
+        envvar="HEADRACE_BOOTSTRAP_SERVERS",
+        help="Brokers to use. Without any, a broker of its own is started with the pipeline.",
+    ),
+]
+NoBrokerFlag = Annotated[bool, typer.Option("--no-broker", help="Do not start a broker.")]
+NameOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Under which progress is kept. Default: MODULE.FUNCTION."),
+]
+SetOption = Annotated[
+    list[str],
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting of Spark; may be repeated.",
+        show_default=False,
+    ),
+]
+OnceFlag = Annotated[bool, typer.Option("--once", help="Process what is there now, then end.")]
+StateOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        envvar="HEADRACE_STATE",
+        help="Where runs keep checkpoints. Default: headrace-pipelines in the user's data.",
+    ),
+]
+RestartsOption = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Failures in a row before it gives up.")
+]
+StopTimeoutOption = Annotated[
+    float, typer.Option(min=0, metavar="SECONDS", help="How long a batch may take to finish.")
+]
+ConnectorOption = Annotated[
+    Connector, typer.Option(help="jar: also fetch Spark's own Kafka connector from Maven.")
+]
+UiFlag = Annotated[
+    bool | None, typer.Option("--ui/--no-ui", help="Spark's web pages.", show_default=False)
+]
+ListFlag = Annotated[bool, typer.Option("--list", help="Show the runs and what they last did.")]
+StopOption = Annotated[
+    str | None, typer.Option("--stop", metavar="NAME", help="Stop a run after its current batch.")
+]
+ResetOption = Annotated[
+    str | None,
+    typer.Option("--reset", metavar="NAME", help="Remove a run's checkpoints: it begins anew."),
+]
+
+
+def run(
+    pipeline: PipelineArgument = None,
+    master: MasterOption = None,
+    servers: ServersOption = None,
+    no_broker: NoBrokerFlag = False,
+    name: NameOption = None,
+    settings: SetOption = NONE_GIVEN,
+    once: OnceFlag = False,
+    state: StateOption = None,
+    max_restarts: RestartsOption = 10,
+    stop_timeout: StopTimeoutOption = 30.0,
+    connector: ConnectorOption = Connector.HEADRACE,
+    ui: UiFlag = None,
+    list_: ListFlag = False,
+    stop: StopOption = None,
+    reset: ResetOption = None,
+    yes: YesFlag = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Run a pipeline on Spark: a function that takes the session and returns its queries.
+
+    Shows rates, lag, batch time and state rows until the queries end, Ctrl-C or SIGTERM.
+    Queries that fail are restarted; progress is kept under a name and survives restarts.
+    """
+    root = state or default_state(os.environ)
+    asked = [bool(pipeline), list_, stop is not None, reset is not None]
+    if sum(asked) != 1:
+        raise WrongUsage(
+            "exactly one of a pipeline, --list, --stop and --reset is needed",
+            "write for example headrace run shop.py:orders",
+        )
+    if pipeline:
+        from headrace.cli.run.running import run_pipeline
+
+        run_pipeline(
+            RunRequest(
+                pipeline=pipeline,
+                root=root,
+                name=name,
+                master=master,
+                servers=servers,
+                embed=not no_broker,
+                settings=parse_pairs(settings, "--set"),
+                once=once,
+                max_restarts=max_restarts,
+                stop_timeout_s=stop_timeout,
+                connector=connector,
+                ui=ui,
+                output=output,
+            )
+        )
+        return
+    from headrace.cli.run import stored
+
+    if stop is not None:
+        stored.stop_run(root, stop, stop_timeout + _STOP_MARGIN_S)
+    elif reset is not None:
+        stored.reset_run(root, reset, yes=yes)
+    else:
+        stored.show_runs(root, output)
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=_EPILOG)(run)

@@ -1,0 +1,94 @@
+"""What a run shows to a person, to a log and to a program."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from headrace.cli.output import Output
+from headrace.cli.run.display import Display, Lines, LiveTable, choose_display
+from headrace.pipelines.run.progress import QueryProgress
+from headrace.pipelines.run.supervisor import (
+    Ended,
+    Event,
+    Failed,
+    Finished,
+    Progressed,
+    Started,
+    Stopping,
+)
+
+PROGRESS = QueryProgress("q", 12, "2026-11-16T04:38:00.123Z", 1000, 500.4, 8130.0, 1123, 7, 402)
+STORY: list[Event] = [
+    Started(("q", "r")),
+    Progressed(PROGRESS, {}),
+    Finished("r"),
+    Failed("q", "ValueError: poison", "trace", 1.5),
+    Stopping(("q",)),
+    Ended(stopped=True),
+]
+
+
+def show(display: Display) -> None:
+    display.note("broker ready at 127.0.0.1:1")
+    with display.drawing():
+        for event in STORY:
+            display.show(event)
+
+
+def test_a_log_gets_a_line_for_each_event(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody watches a log, so nothing is redrawn."""
+    show(choose_display(Output.TABLE, watched=False))
+    assert capsys.readouterr().out.splitlines() == [
+        "broker ready at 127.0.0.1:1",
+        "running: q, r",
+        "q: batch 12, 1,000 rows, 500 rows/s in, 8,130 rows/s done, 1,123 ms, lag 7, "
+        "402 state rows",
+        "r: finished",
+        "q: failed: ValueError: poison; the pipeline restarts in 1.5 s",
+        "stopping: q",
+        "stopped",
+    ]
+
+
+def test_a_log_is_not_flooded(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each query has a line every five seconds, the first one at once."""
+    now = 100.0
+    lines = Lines(lambda: now)
+    for second in range(12):
+        now = 100.0 + second
+        lines.show(Progressed(PROGRESS._replace(batch_id=second, lag=None, state_rows=None), {}))
+    lines.show(Progressed(PROGRESS._replace(query="other", batch_id=99), {}))
+    told = [line.split(",")[0] for line in capsys.readouterr().out.splitlines()]
+    assert told == ["q: batch 0", "q: batch 5", "q: batch 10", "other: batch 99"]
+
+
+def test_a_program_gets_progress_alone_on_standard_output(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One JSON object to a line; everything else is for people, on stderr."""
+    show(choose_display(Output.JSON, watched=True))
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == PROGRESS._asdict()
+    assert captured.out.count("\n") == 1
+    assert len(captured.err.splitlines()) == len(STORY)
+
+
+def test_yaml_is_one_growing_list(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each progress is an item, so that the whole output is a document at any time."""
+    show(choose_display(Output.YAML, watched=False))
+    out = capsys.readouterr().out
+    assert out.startswith("- query: q\n  batch_id: 12\n")
+
+
+def test_a_person_sees_one_row_for_each_query(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """State, rates, lag, batch time and state rows; a query that told nothing yet has dashes."""
+    monkeypatch.setenv("COLUMNS", "120")
+    table = LiveTable()
+    show(table)
+    words = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["q", "stopped", "12", "500", "8,130", "7", "1,123", "402"] in words
+    assert ["r", "stopped", "-", "-", "-", "-", "-", "-"] in words
