@@ -26,11 +26,11 @@ $(VENV)/.main: requirements/main.txt requirements/build.txt pyproject.toml | $(f
 	@touch $@
 
 $(VENV)/.spark: $(VENV)/.main requirements/spark.txt
-	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/spark.txt
+	$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/spark.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.main requirements/dev.txt
-	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.txt
 	@touch $@
 
 setup: $(VENV)/.main ## Create .venv and install Headrace (leaves .venv/bin/headrace).
@@ -43,7 +43,7 @@ demo: setup-spark ## A broker and a pipeline on Spark that finds fraud; figures 
 	$(BIN)/python -m headrace.cli.demo $(ARGS)
 
 test: setup-dev ## Run every test.
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --durations 25 $(ARGS)
 
 check: setup-dev ## Format, lint, types, layers.
 	$(BIN)/ruff format --check .

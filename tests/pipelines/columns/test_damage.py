@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from headrace.errors import CorruptData
-from headrace.pipelines.columns import record_reader as reader
+from headrace.pipelines.columns import kernels
 from headrace.records.batch import HEADER_SIZE, BatchHeader, read_header, seal
 from headrace.records.compression import Codec, compress
 from headrace.records.record import Record
@@ -125,7 +125,7 @@ class Columns:
     def __init__(self, totals: list[int]) -> None:
         self._margins: list[NDArray[Any]] = []
         rows, key_bytes, value_bytes, headers, name_bytes, content_bytes = totals
-        self.numbers = reader.NumberColumns(
+        self.numbers = kernels.NumberColumns(
             self._room(rows, np.int64),
             self._room(rows, np.int64),
             self._room((rows + 7) // 8, np.uint8),
@@ -133,7 +133,7 @@ class Columns:
         )
         self.keys = self._binary(rows, key_bytes)
         self.values = self._binary(rows, value_bytes)
-        self.headers = reader.HeaderColumns(
+        self.headers = kernels.HeaderColumns(
             self._room(rows + 1, np.int32),
             self._room((rows + 7) // 8, np.uint8),
             self._binary(headers, name_bytes),
@@ -145,8 +145,8 @@ class Columns:
         self._margins += (whole[: self.MARGIN], whole[self.MARGIN + size :])
         return whole[self.MARGIN : self.MARGIN + size]
 
-    def _binary(self, rows: int, size: int) -> reader.BinaryColumn:
-        return reader.BinaryColumn(
+    def _binary(self, rows: int, size: int) -> kernels.BinaryColumn:
+        return kernels.BinaryColumn(
             self._room(rows + 1, np.int32),
             self._room(size, np.uint8),
             self._room((rows + 7) // 8, np.uint8),
@@ -162,12 +162,12 @@ def filled_after(payload: bytes, changed: bytes) -> int:
     place = FENCE.before(payload)
     address = np.frombuffer(place, np.uint8).ctypes.data
     fields = (address, len(payload), count, 0, count - 1, HEADER.base_timestamp, 0, 0)
-    table = np.array(fields, np.int64).reshape(1, reader.BATCH_FIELDS)
-    totals = np.zeros(reader.TOTALS, np.int64)
-    assert reader.measure(table, 0, 100, totals)
+    table = np.array(fields, np.int64).reshape(1, kernels.BATCH_FIELDS)
+    totals = np.zeros(kernels.TOTALS, np.int64)
+    assert kernels.measure_records(table, 0, 100, totals)
     columns = Columns(totals.tolist())
     FENCE.before(changed)
-    written = reader.fill(
+    written = kernels.fill_columns(
         table, 0, 100, columns.numbers, columns.keys, columns.values, columns.headers, True
     )
     assert columns.margins_are_clean()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from datetime import UTC, datetime
 from typing import Any
 
@@ -124,6 +125,24 @@ def test_payloads_are_as_full_as_may_be(
     assert start == len(order)
 
 
+def test_a_payload_may_be_exactly_as_large_as_allowed() -> None:
+    """The limit itself is allowed; one byte less makes two payloads."""
+    rows = table_of([Record(0, NOW_MS, b"k", b"v")] * 2)
+    (whole,) = encoded(rows)
+    size = len(whole.records)
+    assert [payload.count for payload in encoded(rows, max_batch_bytes=size)] == [2]
+    assert [payload.count for payload in encoded(rows, max_batch_bytes=size - 1)] == [1, 1]
+
+
+def test_a_record_has_a_limit() -> None:
+    """A value of 2 GiB is refused by its length, before a byte of it is touched."""
+    offsets = pa.py_buffer(np.array([0, 1, 1 + 2**31], np.int64))
+    untouched = pa.py_buffer(mmap.mmap(-1, 1 + 2**31, mmap.MAP_PRIVATE))
+    column = pa.Array.from_buffers(pa.large_binary(), 2, [None, offsets, untouched])
+    with pytest.raises(UnwritableRows, match="row 1 has more than 2 GiB"):
+        encoded(one_column("value", column), max_batch_bytes=2**40)
+
+
 BYTES_TYPES = [
     pa.binary(),
     pa.large_binary(),
@@ -173,7 +192,8 @@ def test_columns_without_a_type_or_missing(name: str) -> None:
         (pa.array([1_999, None], pa.timestamp("ms", "UTC")), [1_999, NOW_MS]),
         (pa.array([1_999_999, None], pa.timestamp("ns")), [1, NOW_MS]),
         (pa.array([5, None], pa.int64()), [5, NOW_MS]),
-        (pa.array([7, 8, 9], pa.int64()).slice(1), [8, 9]),
+        (pa.array([7, 8, None], pa.int64()).slice(1), [8, NOW_MS]),
+        (pa.array([7_000, 8_000, None], TIMESTAMP).slice(1), [8, NOW_MS]),
         (pa.array([datetime(2024, 2, 29, tzinfo=UTC)], TIMESTAMP), [1_709_164_800_000]),
         (pa.array([None], TIMESTAMP), [NOW_MS]),
     ],

@@ -27,7 +27,7 @@ from headrace.records.compression import Codec, decompress
 from headrace.records.record import MAX_PAYLOAD_BYTES
 
 if TYPE_CHECKING:
-    from headrace.pipelines.columns.record_reader import (
+    from headrace.pipelines.columns.kernels import (
         BinaryColumn,
         Bytes,
         HeaderColumns,
@@ -126,25 +126,25 @@ def _open_batches(
 
 
 def _rows(batches: Sequence[_OpenBatch], place: _Place) -> pa.RecordBatch:
-    # numba takes most of a second to import: who only plans a read must not wait for it.
-    from headrace.pipelines.columns import record_reader as reader
+    # numba takes half a second to import: who only plans a read must not wait for it.
+    from headrace.pipelines.columns import kernels
 
     table = _table(batches)
     totals = _measured(batches, table, place)
     rows, key_bytes, value_bytes, header_count, name_bytes, content_bytes = totals
     times_valid = _all_valid(rows)
-    numbers = reader.NumberColumns(
+    numbers = kernels.NumberColumns(
         np.empty(rows, np.int64), np.empty(rows, np.int64), times_valid, np.empty(rows, np.int32)
     )
     keys = _binary_column(rows, key_bytes)
     values = _binary_column(rows, value_bytes)
-    header_columns = reader.HeaderColumns(
+    header_columns = kernels.HeaderColumns(
         _ends(rows),
         _all_valid(rows),
         _binary_column(header_count, name_bytes),
         _binary_column(header_count, content_bytes),
     )
-    written = reader.fill(
+    written = kernels.fill_columns(
         table,
         place.first_offset,
         place.end_offset,
@@ -164,33 +164,33 @@ def _rows(batches: Sequence[_OpenBatch], place: _Place) -> pa.RecordBatch:
 
 def _measured(batches: Sequence[_OpenBatch], table: Int64s, place: _Place) -> list[int]:
     """Rows, bytes of keys and of values; headers, bytes of their names and of their contents."""
-    from headrace.pipelines.columns import record_reader as reader
+    from headrace.pipelines.columns import kernels
 
-    totals = np.zeros(reader.TOTALS, np.int64)
-    sound = reader.measure(table, place.first_offset, place.end_offset, totals)
+    totals = np.zeros(kernels.TOTALS, np.int64)
+    sound = kernels.measure_records(table, place.first_offset, place.end_offset, totals)
     measured: list[int] = totals.tolist()
     if not sound:
-        header, payload = batches[measured[reader.FAULTY_BATCH]]
+        header, payload = batches[measured[kernels.FAULTY_BATCH]]
         raise _corrupt(
             place,
             header,
-            f"the record at byte {measured[reader.FAULTY_BYTE]} of its {payload.size} bytes of "
+            f"the record at byte {measured[kernels.FAULTY_BYTE]} of its {payload.size} bytes of "
             f"records is malformed, or is not one of {header.record_count}",
         )
-    largest = max(*measured, measured[reader.ROWS] * len(place.topic))
+    largest = max(*measured, measured[kernels.ROWS] * len(place.topic))
     if largest > _MAX_COLUMN_BYTES:
         raise InvariantViolated(
             f"rows of {place.topic}-{place.partition} have {largest} bytes in one column, "
             f"which holds {_MAX_COLUMN_BYTES}: decode fewer batches at once"
         )
     if not place.headers:
-        measured[reader.HEADERS :] = 0, 0, 0
+        measured[kernels.HEADERS :] = 0, 0, 0
     return measured
 
 
 def _table(batches: Sequence[_OpenBatch]) -> Int64s:
-    """One row of numbers for each batch, in the order of the names in `record_reader`."""
-    from headrace.pipelines.columns.record_reader import BATCH_FIELDS
+    """One row of numbers for each batch, in the order of the names in `kernels`."""
+    from headrace.pipelines.columns.kernels import BATCH_FIELDS
 
     numbers = array("q")
     for header, payload in batches:
@@ -220,7 +220,7 @@ def _all_valid(rows: int) -> Bytes:
 
 
 def _binary_column(rows: int, size: int) -> BinaryColumn:
-    from headrace.pipelines.columns.record_reader import BinaryColumn
+    from headrace.pipelines.columns.kernels import BinaryColumn
 
     return BinaryColumn(_ends(rows), np.empty(size, np.uint8), _all_valid(rows))
 

@@ -39,7 +39,7 @@ class WritableRows:
     __slots__ = ("_fields", "_held")
 
     def __init__(self, rows: pa.RecordBatch, *, now_ms: int) -> None:
-        from headrace.pipelines.columns.record_writer import RowFields
+        from headrace.pipelines.columns.kernels import RowFields
 
         keys = _column(rows, "key")
         values = _column(rows, "value")
@@ -63,21 +63,21 @@ class WritableRows:
 
         None is larger than `max_batch_bytes` before compression, unless a single record is.
         """
-        from headrace.pipelines.columns import record_writer as writer
+        from headrace.pipelines.columns import kernels
 
         fields = self._fields
         chosen = _checked_order(order, len(fields.timestamps))
-        planned = np.zeros(writer.PLAN_FIELDS, np.int64)
+        planned = np.zeros(kernels.PLAN_FIELDS, np.int64)
         start = 0
         while start < len(chosen):
-            fault = writer.plan(chosen, start, fields, max_batch_bytes, planned)
+            fault = kernels.plan_payload(chosen, start, fields, max_batch_bytes, planned)
             stop, size, max_timestamp = planned.tolist()
-            if fault == writer.TOO_LARGE:
+            if fault == kernels.TOO_LARGE:
                 raise UnwritableRows(f"row {chosen[stop]} has more than 2 GiB, as no record may")
-            if fault == writer.NAMELESS_HEADER:
+            if fault == kernels.NAMELESS_HEADER:
                 raise UnwritableRows(f"row {chosen[stop]} has a header without a key: give it one")
             payload = np.empty(size, np.uint8)
-            writer.write(chosen, start, stop, fields, payload.ctypes.data)
+            kernels.write_payload(chosen, start, stop, fields, payload.ctypes.data)
             yield RecordsPayload(
                 payload.data if codec == Codec.NONE else compress(codec, payload.data, level),
                 codec,
@@ -128,7 +128,7 @@ def _fields(column: pa.Array | None, rows: int) -> BinaryFields:
 def _timestamps(rows: pa.RecordBatch, now_ms: int) -> Int64s:
     """Milliseconds of every row; parts of one are dropped towards the past."""
     index = rows.schema.get_field_index("timestamp")
-    if index < 0 or pa.types.is_null(rows.column(index).type):
+    if index < 0 or rows.num_rows == 0 or pa.types.is_null(rows.column(index).type):
         return np.full(rows.num_rows, now_ms, np.int64)
     column = rows.column(index)
     kind = column.type
@@ -138,12 +138,15 @@ def _timestamps(rows: pa.RecordBatch, now_ms: int) -> Int64s:
             f"the column 'timestamp' has type {kind}: make it a timestamp of micro or "
             "milliseconds, or a bigint of milliseconds since 1970"
         )
-    times: Int64s = column.cast(pa.int64()).fill_null(0).to_numpy()
+    # What stands where a time is null is anything, and is replaced below.
+    numbers = column.cast(pa.int64())
+    first = numbers.offset
+    times: Int64s = np.frombuffer(numbers.buffers()[1], np.int64)[first : first + len(numbers)]
     if is_time:
         times = times // _PER_MILLISECOND[kind.unit]
     if column.null_count:
         times = np.where(nulls(column), now_ms, times)
-    if len(times) and times.min() < 0:
+    if times.min() < 0:
         raise UnwritableRows(
             f"a row has the timestamp {times.min()} ms: records have none before 1970"
         )

@@ -17,11 +17,11 @@ def murmur2_partitions(keys: pa.Array, partition_count: int) -> NDArray[np.int32
     """The partition of each key; -1 where the key is null."""
     if partition_count < 1:
         raise ValueError(f"a topic has one partition at least, not {partition_count}")
-    from headrace.pipelines.columns.murmur2 import partitions
+    from headrace.pipelines.columns.kernels import hash_partitions
 
     column = plain_binary(keys, "key")
     out = np.empty(len(column), np.int32)
-    partitions(binary_fields(column), partition_count, out)
+    hash_partitions(binary_fields(column), partition_count, out)
     return out
 
 
