@@ -25,7 +25,7 @@ _TIMEOUT_S = 900
 class Program:
     """A running client program; made by `running`."""
 
-    def __init__(self, name: str, command: Sequence[str]) -> None:
+    def __init__(self, name: str, command: Sequence[str], timeout_s: float = _TIMEOUT_S) -> None:
         self.name = name
         # A file, not a pipe: a program that complains at length must not block on its complaints.
         self._complaints = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
@@ -38,7 +38,7 @@ class Program:
             stderr=self._complaints,
             start_new_session=True,
         )
-        self._alarm = threading.Timer(_TIMEOUT_S, self._process.kill)
+        self._alarm = threading.Timer(timeout_s, self._process.kill)
         self._alarm.daemon = True
         self._alarm.start()
 
@@ -46,10 +46,10 @@ class Program:
         if self._read_line() != word:
             raise self._failure(f"did not say {word}")
 
-    def go(self) -> None:
+    def go(self, order: str = "") -> None:
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write("\n")
+            self._process.stdin.write(f"{order}\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             raise self._failure("ended before it was told to go") from None
@@ -93,12 +93,14 @@ class Program:
 
 
 @contextmanager
-def running(name: str, commands: Sequence[Sequence[str]]) -> Iterator[list[Program]]:
+def running(
+    name: str, commands: Sequence[Sequence[str]], timeout_s: float = _TIMEOUT_S
+) -> Iterator[list[Program]]:
     """Start all of these commands; end them all on the way out."""
     with ExitStack() as stack:
         programs = []
         for command in commands:
-            program = Program(name, command)
+            program = Program(name, command, timeout_s)
             stack.callback(program.close)
             programs.append(program)
         yield programs

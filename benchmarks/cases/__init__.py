@@ -8,6 +8,7 @@ from benchmarks.cases import (
     groups,
     latency,
     recovery,
+    spark,
     start,
     throughput,
     topics,
@@ -24,4 +25,5 @@ SCENARIOS = (
     recovery.SCENARIO,
     compaction.SCENARIO,
     fsync.SCENARIO,
+    spark.SCENARIO,
 )

@@ -1,4 +1,4 @@
-"""Fetches a whole Apache Kafka with Maven, once, into the project's cache.
+"""Fetches jars with Maven, once, into the project's cache: a whole Apache Kafka first of all.
 
 The jars lie flat in `${HEADRACE_CACHE:-.cache}/kafka-<version>`, a folder that the compatibility
 tests use as well, under the same lock: whoever comes first downloads for both.
@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.errors import BenchmarkError
@@ -30,14 +31,21 @@ def cache_folder() -> Path:
 
 def class_path(version: str) -> str:
     """The jars of this Kafka version as a Java class path; downloads them when they are missing."""
+    what = f"Apache Kafka {version}"
+    folder = fetched(f"kafka-{version}", _HERE / "pom.xml", what, f"-Dkafka.version={version}")
+    return f"{folder}/*"
+
+
+def fetched(name: str, pom: Path, what: str, *options: str) -> Path:
+    """The folder of the cache that holds the jars of a `pom.xml`; filled when it is missing."""
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
-    folder = cache / f"kafka-{version}"
-    with (cache / f"kafka-{version}.lock").open("w") as lock:
+    folder = cache / name
+    with (cache / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
-            _download(version, folder)
-    return f"{folder}/*"
+            _download(pom, folder, what, options)
+    return folder
 
 
 def check_java() -> str:
@@ -53,16 +61,16 @@ def check_java() -> str:
     return found[1]
 
 
-def _download(version: str, folder: Path) -> None:
+def _download(pom: Path, folder: Path, what: str, options: Sequence[str]) -> None:
     if shutil.which("mvn") is None:
         raise BenchmarkError(
-            f"mvn is not on PATH: install Maven, or put Kafka's jars into {folder}"
+            f"no mvn on PATH: install Maven, or put the jars of {what} into {folder}"
         )
-    print(f"fetching Apache Kafka {version} with Maven into {folder}", flush=True)
-    # The folder is complete or absent: an interrupted download is never taken for a Kafka.
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="kafka-download-") as scratch:
+    print(f"fetching {what} with Maven into {folder}", flush=True)
+    # The folder is complete or absent: an interrupted download is never taken for a whole one.
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="maven-download-") as scratch:
         jars = Path(scratch, "jars")
-        command = ["mvn", "-q", "-B", "-f", str(_HERE / "pom.xml"), f"-Dkafka.version={version}"]
+        command = ["mvn", "-q", "-B", "-f", str(pom), *options]
         command += ["dependency:copy-dependencies", "-DincludeScope=runtime"]
         command += [f"-DoutputDirectory={jars}"]
         try:
@@ -73,5 +81,5 @@ def _download(version: str, folder: Path) -> None:
             raise BenchmarkError(f"Maven took longer than {_DOWNLOAD_TIMEOUT_S} s") from error
         if done.returncode:
             told = (done.stdout + done.stderr)[-2000:]
-            raise BenchmarkError(f"Maven could not fetch Apache Kafka {version}:\n{told}")
+            raise BenchmarkError(f"Maven could not fetch {what}:\n{told}")
         jars.rename(folder)

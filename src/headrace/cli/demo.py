@@ -1,7 +1,8 @@
-"""`make demo`: a broker, a million records in, the same million out, every one checked.
+"""A broker, a million records in, the same million out, every one checked.
 
 It starts a real broker in a temporary folder, writes with librdkafka to several partitions, reads
-everything back and compares each record and its place in its partition with what was written.
+everything back and compares each record and its place in its partition with what was written. It
+needs no Spark; `make demo` begins with it.
 
     python -m headrace.cli.demo [--records N] [--partitions N] [--size BYTES]
 """
@@ -12,7 +13,7 @@ import io
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -20,9 +21,6 @@ from headrace.cli.failures import FAILED, Failure
 from headrace.cli.progress import Progress
 from headrace.cli.target import parse_target
 from headrace.errors import HeadraceError
-
-if TYPE_CHECKING:
-    from headrace.testing import Broker
 
 TOPIC: Final = "demo"
 _STALL_S: Final = 30.0
@@ -162,17 +160,17 @@ def demo(
     began = time.monotonic()
     with Broker() as broker:
         print(f"broker ready on {broker.bootstrap_servers} in {time.monotonic() - began:.2f} s")
-        _run(broker, records, partitions, size)
+        round_trip(broker.bootstrap_servers, records, partitions, size)
         stopping = time.monotonic()
     print(f"broker stopped cleanly in {time.monotonic() - stopping:.2f} s")
-    print(f"all {records:,} records came back as written, in order; {partitions} partitions")
 
 
-def _run(broker: Broker, records: int, partitions: int, size: int) -> None:
-    servers = broker.bootstrap_servers
+def round_trip(servers: str, records: int, partitions: int, size: int) -> None:
+    """Write, read back and compare; raises Failure at the first difference."""
     create_topic(servers, partitions)
     write(servers, records, partitions, size)
     read_back(servers, records, partitions, size)
+    print(f"all {records:,} records came back as written, in order; {partitions} partitions")
 
 
 def main() -> int:

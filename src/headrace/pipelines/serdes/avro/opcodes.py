@@ -1,0 +1,98 @@
+"""What the decoding kernel can be told to do.
+
+A program is a table of instructions, one row each:
+
+    FIELD    MEANING
+    OP       what to do (below)
+    COLUMN   where the value goes, an index into the table of columns
+    A, B     operands
+
+The kernel keeps a program counter, a position in the bytes, the index of the element that it fills,
+and a stack of what it will come back to.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+OP: Final = 0
+COLUMN: Final = 1
+A: Final = 2
+B: Final = 3
+INSTRUCTION_FIELDS: Final = 4
+
+# Numbers that are written as zigzag varints, of the writer's type into a column of the reader's.
+INT_TO_INT32: Final = 0
+INT_TO_INT64: Final = 1
+INT_TO_FLOAT32: Final = 2
+INT_TO_FLOAT64: Final = 3
+LONG_TO_INT64: Final = 4  # A: multiplier
+LONG_TO_FLOAT32: Final = 5
+LONG_TO_FLOAT64: Final = 6
+LAST_OF_INTS: Final = INT_TO_FLOAT64
+LAST_VARINT: Final = LONG_TO_FLOAT64
+
+# Other values.
+TEXT: Final = 7
+OPAQUE: Final = 8
+FIXED: Final = 9  # A: size
+ENUM: Final = 10  # A: first entry in the symbols, B: number of symbols
+LAST_OF_BYTES: Final = ENUM
+BOOLEAN: Final = 11
+FLOAT_TO_FLOAT32: Final = 12
+FLOAT_TO_FLOAT64: Final = 13
+DOUBLE_TO_FLOAT64: Final = 14
+DECIMAL: Final = 15  # A: size of the fixed, or -1: counted bytes; B: its bound in the limits
+LAST_VALUE: Final = DECIMAL
+
+# Values that the reader does not want.
+SKIP_INT: Final = 16
+SKIP_LONG: Final = 17
+SKIP_BYTES: Final = 18
+SKIP_FIXED: Final = 19  # A: size
+SKIP_BOOLEAN: Final = 20
+LAST_SKIP: Final = SKIP_BOOLEAN
+
+# Structure.
+STRUCT: Final = 21
+NULLS: Final = 22  # the column and all below it
+UNION: Final = 23  # A: first entry in the jumps, B: number of branches
+JUMP: Final = 24  # A: where to
+CALL: Final = 25  # A: where to
+RETURN: Final = 26
+
+# Arrays and maps. NEXT stands behind the instructions of an item.
+LIST: Final = 27  # A: its NEXT
+NEXT: Final = 28  # A: first instruction of an item, B: fewest bytes that an item can have
+SKIP_LIST: Final = 29
+SKIP_NEXT: Final = 30
+
+# Values that the writer did not have: bytes A … B of the pool are read instead, then read on.
+DEFAULT: Final = 31
+RESUME: Final = 32
+
+FAIL: Final = 33  # a branch that the reader has no place for
+END: Final = 34
+
+# What the kernel answers.
+DONE: Final = 0
+NO_ROOM: Final = 1
+ENDS_EARLY: Final = 2
+NUMBER_TOO_LONG: Final = 3
+OUT_OF_RANGE: Final = 4
+NEGATIVE_LENGTH: Final = 5
+NOT_UTF8: Final = 6
+NO_SUCH_BRANCH: Final = 7
+NO_SUCH_SYMBOL: Final = 8
+SYMBOL_UNKNOWN_TO_READER: Final = 9
+TOO_MANY_ITEMS: Final = 10
+TOO_DEEP: Final = 11
+DECIMAL_TOO_LARGE: Final = 12
+UNRESOLVED: Final = 13
+BYTES_LEFT: Final = 14
+NOT_A_BOOLEAN: Final = 15
+
+MAX_DEPTH: Final = 512
+FRAME_FIELDS: Final = 2
+MAX_EMPTY_ITEMS: Final = 65_536
+"""Items of no bytes (nulls, empty records) that one value may claim to have."""
