@@ -27,6 +27,7 @@ $(VENV)/.main: requirements/main.txt requirements/build.txt pyproject.toml | $(f
 
 $(VENV)/.spark: $(VENV)/.main requirements/spark.txt
 	$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/spark.txt
+	$(BIN)/python -m headrace.cli.install_java
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.main requirements/dev.txt
@@ -40,7 +41,7 @@ setup-spark: $(VENV)/.spark ## The same, with what pipelines on Spark need.
 setup-dev: $(VENV)/.dev ## The same, with what tests and checks need.
 
 demo: setup-spark ## A broker and a pipeline on Spark that finds fraud; figures checked, a plot.
-	$(BIN)/python -m headrace.cli.demo $(ARGS)
+	$(BIN)/python -m examples.ip_fraud.demo $(ARGS)
 
 test: setup-dev ## Run every test.
 	$(BIN)/python -m pytest --durations 25 $(ARGS)
