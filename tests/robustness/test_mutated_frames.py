@@ -13,6 +13,7 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ from headrace.wire.types import UUID_KIND, Blob, Text
 FRAMES = int(os.environ.get("HEADRACE_FRAMES", "1000000"))
 _PATIENCE_S = 0.2
 _WINDOW = 8
+_ATTACKERS = 8  # Some frames ask the broker to wait, and hold their connection up.
 _FIRST_PROBE = 0x7EADBEE0
 _TOPIC = "victim"
 _GROWTH_LIMIT_MB = 150
@@ -109,6 +111,12 @@ def mutate(rng: random.Random, frame: bytes) -> bytes:
     if rng.random() < 0.02:
         size = rng.choice((0, -1, 2**31 - 1, 1 << 27, size + 3, size - 1))
     return struct.pack(">i", size) + bytes(body)
+
+
+def mutations(seed: int, samples: list[bytes]) -> Iterator[bytes]:
+    rng = random.Random(seed)
+    while True:
+        yield mutate(rng, rng.choice(samples))
 
 
 class Neighbour:
@@ -240,13 +248,20 @@ def test_a_million_mutated_frames_harm_nobody() -> None:
             future.result(30)
         neighbour = Neighbour(broker.bootstrap_servers)
 
-        def mutations() -> Iterator[bytes]:
-            while True:
-                yield mutate(rng, rng.choice(samples))
+        def attack_from_all_sides(count: int) -> None:
+            seeds = [rng.getrandbits(64) for _ in range(_ATTACKERS)]
+            with ThreadPoolExecutor(_ATTACKERS) as attackers:
+                share = count // _ATTACKERS
+                under_way = [
+                    attackers.submit(attack, broker.port, mutations(each, samples), share)
+                    for each in seeds
+                ]
+            for each in under_way:
+                each.result()
 
-        attack(broker.port, mutations(), FRAMES // 10)
+        attack_from_all_sides(FRAMES // 10)
         before = rss_mb(broker.pid)
-        attack(broker.port, mutations(), FRAMES - FRAMES // 10)
+        attack_from_all_sides(FRAMES - FRAMES // 10)
         after = rss_mb(broker.pid)
         assert broker.running, f"HEADRACE_SEED={seed}\n{broker.output}"
         neighbour.finish()
