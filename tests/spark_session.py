@@ -27,6 +27,7 @@ def quick_start() -> str:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session that all tests share: two cores, no web pages, all files in temporary folders."""
     from headrace.pipelines.session import end_session, session
+    from tests.pipelines.connector.jars import extra_jars
 
     folder = tmp_path_factory.mktemp("spark")
     running = session(
@@ -35,6 +36,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         config={
             "spark.driver.extraJavaOptions": f"{QUICK_START} -Dderby.system.home={folder}",
             "spark.driver.memory": "1g",
+            "spark.jars": extra_jars(),
             "spark.local.dir": folder / "local",
             "spark.sql.warehouse.dir": folder / "warehouse",
         },

@@ -17,6 +17,7 @@ from typing import Any, Final
 from confluent_kafka import Consumer, KafkaException, Message
 
 from examples.clients.demo_producer import produce
+from examples.leaving import leave
 from examples.topics import broker, provide
 
 TOPIC: Final = "test1"
@@ -55,7 +56,7 @@ def consume(
         except KafkaException as fault:
             print(f"the last commit failed: {fault}")
         finally:
-            consumer.close()
+            leave(consumer)
 
 
 def print_record(message: Message) -> None:

@@ -14,6 +14,7 @@ from collections import Counter
 from typing import Final
 
 from examples.clients.queue_and_broadcast import member, read_until
+from examples.leaving import leave
 from examples.topics import Draft, broker, provide, write
 
 SPENT: Final = "campaign-spent"
@@ -30,7 +31,7 @@ def serve_points(servers: str, purchases: int) -> None:
     """The service: after so many purchases it publishes the points of everybody."""
     consumer = member(servers, "loyalty-service", SPENT)
     read = read_until({"service": consumer}, lambda found: len(found["service"]) >= purchases)
-    consumer.close()
+    leave(consumer)
     spent: Counter[str] = Counter()
     for text in read["service"]:
         purchase = json.loads(text)
@@ -43,7 +44,7 @@ def read_points(servers: str, customers: int) -> dict[str, int]:
     """The campaign again: what the service says."""
     consumer = member(servers, "campaign", POINTS)
     read = read_until({"campaign": consumer}, lambda found: len(found["campaign"]) >= customers)
-    consumer.close()
+    leave(consumer)
     answers = [json.loads(text) for text in read["campaign"]]
     return {answer["customer"]: answer["points"] for answer in answers}
 

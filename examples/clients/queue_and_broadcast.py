@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaException
 
+from examples.leaving import leave
 from examples.topics import Draft, broker, provide, write
 
 QUEUE: Final = "Q1"
@@ -69,7 +70,7 @@ def point_to_point(servers: str) -> dict[str, list[str]]:
     write(QUEUE, [Draft(f"message {n} of S{1 + n % 2}", partition=n % 2) for n in range(10)])
     found = read_until(receivers, lambda found: sum(map(len, found.values())) >= 10)
     for consumer in receivers.values():
-        consumer.close()
+        leave(consumer)
     return found
 
 
@@ -79,7 +80,7 @@ def broadcast(servers: str, subscribers: tuple[str, ...]) -> dict[str, list[str]
     groups = {name: member(servers, name, EXCEPTIONS) for name in subscribers}
     found = read_until(groups, lambda found: all(len(read) >= 10 for read in found.values()))
     for consumer in groups.values():
-        consumer.close()
+        leave(consumer)
     return found
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from confluent_kafka import Consumer
 
 from examples.clients.queue_and_broadcast import SETTINGS, read_until
+from examples.leaving import leave
 from examples.topics import broker, provide
 
 TOPIC: Final = "rebalanced"
@@ -45,11 +46,11 @@ def join_and_leave(servers: str, partitions: int = 4) -> list[tuple[str, tuple[i
     second = DemoRebalancer(servers, "rebalancers")
     members["second"] = second.consumer
     read_until(members, lambda _found: bool(second.partitions) and bool(first.partitions))
-    second.consumer.close()
+    leave(second.consumer)
     del members["second"]
     read_until(members, lambda _found: len(first.partitions) == partitions)
     told = list(first.told)
-    first.consumer.close()
+    leave(first.consumer)
     return told
 
 

@@ -23,6 +23,7 @@ from examples.ip_fraud.properties import PropertyReader
 from examples.ip_fraud.rules import CacheIPLookup, is_fraud
 from examples.ip_fraud.traffic import Plan, batches
 from examples.java_settings import open_client
+from examples.leaving import leave
 from examples.topics import Draft, broker, provide
 
 LOGGER = logging.getLogger(__name__)
@@ -124,7 +125,7 @@ class StreamsApp:
             self.fault = fault
             LOGGER.error("the application ends: %s", fault)
         finally:
-            self._consumer.close()
+            leave(self._consumer)
             self._producer.close()
 
     def _process(self, messages: list[Message]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from examples.leaving import leave
 from examples.receiver.blocks import Block, BlockManager
 from examples.receiver.write_ahead_log import WriteAheadLog
 
@@ -153,7 +154,7 @@ class ReceiverStream:
         except BaseException as fault:
             self.faults.append(fault)
         finally:
-            consumer.close()
+            leave(consumer)
 
     def take(self) -> list[Block]:
         """The blocks of the next batch; first of all, once, what an earlier driver had logged."""

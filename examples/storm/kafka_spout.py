@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from examples.leaving import leave
 from examples.storm.topology import Message
 
 LOGGER = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class KafkaSpout:
         self._commit()
 
     def close(self) -> None:
-        self._consumer.close()
+        leave(self._consumer)
 
     def _commit(self) -> None:
         offsets = [

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from examples.leaving import leave
 from examples.receiver.blocks import Block, BlockManager, NotReplicated
 from examples.receiver.receiver import BlockNames, Receiver, ReceiverStream, join_group
 from examples.receiver.write_ahead_log import WriteAheadLog
@@ -50,7 +51,7 @@ class Driver:
         return [(value or b"").decode() for block in blocks for _, value in block.rows]
 
     def die(self) -> None:
-        self.receiver.consumer.close()  # its membership ends; nothing is committed by this
+        leave(self.receiver.consumer)  # its membership ends; nothing is committed by this
 
 
 @pytest.mark.spec("book1:K-02", "book1:K-04")

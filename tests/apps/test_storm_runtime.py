@@ -11,8 +11,9 @@ import pytest
 
 from examples.storm.acker import Acker
 from examples.storm.cluster import StormConfig, Worker
+from examples.storm.kafka_spout import SpoutConfig
 from examples.storm.topology import Bolt, Message, Topology, Tuple
-from examples.storm_word_count import StringToWordsSpliterBolt, WordCountCalculatorBolt
+from examples.storm_word_count import build_topology
 
 
 @dataclass
@@ -161,20 +162,12 @@ def test_answers_for_a_record_that_has_failed_count_for_nothing() -> None:
 def test_words_are_counted_without_regard_to_case() -> None:
     """Mixed case, empty words and two counters: one cumulative count per word, told at the end."""
     told: list[str] = []
-    spout = ListSpout(["The mill  the", " THE Mill", "race"])
-    counters: list[WordCountCalculatorBolt] = []
-
-    def counter() -> WordCountCalculatorBolt:
-        counters.append(WordCountCalculatorBolt(told.append))
-        return counters[-1]
-
-    topology = Topology()
+    spout = ListSpout(["The mill  the", " THE Mill", "race the race"])
+    topology = build_topology(SpoutConfig("", "words", "wordcountID"), told.append)
     topology.set_spout("kafkaspout", lambda: spout)
-    topology.set_bolt("stringsplit", StringToWordsSpliterBolt).shuffle_grouping("kafkaspout")
-    topology.set_bolt("counter", counter, parallelism=2).fields_grouping("stringsplit", "word")
+    assert topology.bolts["counter"].parallelism == 2
     run(topology)
-    assert len(counters) == 2
-    assert Counter(told) == Counter(["the : 3", "mill : 2", "race : 1"])
+    assert Counter(told) == Counter(["the : 4", "mill : 2", "race : 2"])
     assert sorted(spout.acked) == [0, 1, 2]
 
 
