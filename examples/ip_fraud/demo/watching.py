@@ -59,8 +59,13 @@ class Watcher:
         now = time.monotonic()
         if now - self._told_at < LINE_EVERY_S:
             return
-        self._told_at = now
         figures = self._results.figures
+        if not figures.records:
+            if not self._told_at:
+                print("waiting for the first batch")
+                self._told_at = now
+            return
+        self._told_at = now
         lag = sum(progress.lag or 0 for progress in self._progress())
         print(
             f"{figures.records:,} records, {figures.fraud_records:,} fraud "
@@ -80,7 +85,9 @@ class Watcher:
             box=box.SIMPLE_HEAD,
             title=f"{figures.records:,} of {self._expected:,} records, "
             f"{figures.fraud_records:,} fraud, {share_text(figures)} "
-            f"(expected {EXPECTED_SHARE:.2%})",
+            f"(expected {EXPECTED_SHARE:.2%})"
+            if figures.records
+            else "waiting for the first batch",
         )
         for name in ("QUERY", "BATCH", "ROWS/S", "BATCH MS", "LAG", "STATE ROWS", "", "MOST HITS"):
             table.add_column(name, justify="left" if name in ("QUERY", "MOST HITS") else "right")
