@@ -53,10 +53,14 @@ class Loads:
     ) -> dict[str, float]:
         """Read a topic to its end in batches; the rate is that of the batches after the first."""
         source = self._spark.readStream.format(connector).options(**options)
+        if sink == "decoded":
+            source = source.option("value.format", "avro").option("value.schema", _AVRO)
         rows = source.option("maxOffsetsPerTrigger", rows_per_trigger).load()
         if sink == "avro":
             payment = _from_avro(connector)("value", _AVRO).alias("payment")
             rows, sink = rows.select(payment).select("payment.*"), "noop"
+        elif sink == "decoded":
+            rows, sink = rows.select("value.*"), "noop"
         scratch = Path(tempfile.mkdtemp(dir=self._folder))
         began = time.monotonic()
         query = _start(rows, sink, scratch)

@@ -27,7 +27,7 @@ class HeadraceDataSource(DataSource):
     def name(cls) -> str:
         return "headrace"
 
-    def schema(self) -> str:
+    def schema(self) -> str | StructType:
         from headrace.pipelines.source.options import check_early
 
         return check_early(self.options)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from confluent_kafka import TopicPartition
 
 from tests.clients.consumer.application import (
+    TIMEOUT_SECONDS,
     Members,
     committed_of,
     numbered,
@@ -59,6 +61,27 @@ def test_range_of_librdkafka_and_of_the_coordinator(
     three = [members.join(group, topic, group_protocol=protocol, **settings) for _ in range(3)]
     shared_out(three, 5, 4, 4)
     assert sorted(member.numbers for member in three) == THIRTEEN_BY_THREE
+
+
+@pytest.mark.spec("book1:B-20")
+def test_more_partitions_give_work_to_more_members(
+    members: Members, new_topic: Callable[..., str], group: str
+) -> None:
+    """One partition has one reader however many there are; three have three, and three writers."""
+    narrow, wide = new_topic(), new_topic(partitions=3)
+    alone = [members.join(f"{group}-narrow", narrow) for _ in range(3)]
+    shared_out(alone, 1, 0, 0)
+    three = [members.join(group, wide) for _ in range(3)]
+    shared_out(three, 1, 1, 1)
+    # Three producers, each with a partition of its own, at the same time.
+    with ThreadPoolExecutor(3) as writers:
+        for written in [
+            writers.submit(write, members.bootstrap, wide, numbered(100), partition=number)
+            for number in range(3)
+        ]:
+            written.result(TIMEOUT_SECONDS)
+    settled(three, lambda: all(len(member.messages) == 100 for member in three), "100 for each")
+    assert all(offsets(member.messages) == list(range(100)) for member in three)
 
 
 @pytest.mark.spec("admin:CO-09", "slides:D07")

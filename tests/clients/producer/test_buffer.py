@@ -94,6 +94,28 @@ def test_each_partition_takes_a_buffer(new_java: NewJava, new_topic: NewTopic) -
     eventually(lambda: producer.metric("buffer-available-bytes") == 100_000, "all of the buffer")
 
 
+@pytest.mark.spec("book1:B-21")
+def test_more_partitions_fill_the_buffer_sooner(
+    new_java: NewJava, gateway: Gateway, new_topic: NewTopic
+) -> None:
+    """Eight small records have room in one partition's batch; over eight partitions send blocks."""
+    topic = new_topic(partitions=8)
+    producer = new_java(
+        bootstrap=gateway.bootstrap, buffer_memory=40_000, batch_size=10_000, max_block_ms=1000
+    )
+    producer.partitions_for(topic)
+    small = [{"topic": topic, "partition": number, "value": "v"} for number in range(8)]
+    with gateway.holding_answers():
+        producer.send(small[0])
+        gateway.await_requests(Api.PRODUCE, 1)
+        together = producer.send(*[small[0]] * 8)
+        apart = producer.send(*small[1:4])
+    assert all(each["took_ms"] < 990 for each in [*together, *apart[:2]])
+    assert apart[2]["took_ms"] >= 990
+    refused = [each["exception"] for each in producer.reports(12) if each["exception"]]
+    assert refused == ["BufferExhaustedException"]
+
+
 @pytest.mark.spec("book1:P-22")
 def test_a_record_does_not_wait_for_ever(new_java: NewJava, gateway: Gateway, topic: str) -> None:
     """What is not delivered in time is dropped from the queue and fails (KIP-91).

@@ -4,10 +4,12 @@ without one is shown elsewhere.
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import fastavro
 import pytest
 
 from headrace.cli import main
@@ -67,6 +69,68 @@ def test_a_batch_is_read_without_registration(spark: SparkSession, topics: Topic
     assert first[499].timestamp.timestamp() == pytest.approx(FIRST_MS / 1_000 + 0.004)
     second = [(row.offset, row.value) for row in rows if row.partition == 1]
     assert sorted(second) == [(0, None), (5, b"committed")]
+
+
+def test_values_are_decoded_in_the_source(
+    spark: SparkSession, topics: Topics, tmp_path: Path
+) -> None:
+    """Avro as columns of their types, a bad value with its reason; in a batch and in a stream."""
+    schema = {
+        "type": "record",
+        "name": "Payment",
+        "fields": [
+            {"name": "id", "type": "long"},
+            {"name": "tags", "type": {"type": "array", "items": ["null", "string"]}},
+            {"name": "prices", "type": {"type": "map", "values": "double"}},
+        ],
+    }
+    payments = [
+        {"id": number, "tags": ["a", None], "prices": {"eur": number / 4}} for number in range(50)
+    ]
+    topic = topics.create()
+    topics.produce(topic, [_avro(schema, payment) for payment in payments], key=_avro("int", 7))
+    topics.produce(topic, [b"\x02", None], key=_avro("int", 7))
+    options = {
+        "value.format": "avro",
+        "value.schema": json.dumps(schema),
+        "value.deadLetter": "true",
+    }
+    options |= {"key.format": "avro", "key.schema": '"int"'}
+    read = _batch(spark, topics, topic, **options)
+    assert read.schema.simpleString() == KAFKA_SCHEMA.replace("key:binary", "key:int").replace(
+        "value:binary",
+        "value:struct<value:struct<id:bigint,tags:array<string>,prices:map<string,double>>,"
+        "error:string>",
+    )
+    rows = read.orderBy("offset").collect()
+    assert {row.key for row in rows} == {7}
+    assert [row.value.value.asDict() for row in rows[:50]] == payments
+    assert rows[50].value.value is None
+    assert "tags" in rows[50].value.error
+    assert (rows[51].value.value, rows[51].value.error) == (None, None)
+
+    query = (
+        spark.readStream.format("headrace")
+        .options(subscribe=topic, startingOffsets="earliest", **options)
+        .option("kafka.bootstrap.servers", topics.bootstrap_servers)
+        .load()
+        .selectExpr("value.value.id AS id")
+        .where("id IS NOT NULL")
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(str(tmp_path / "out"))
+    )
+    assert query.awaitTermination(60)
+    assert sorted(row.id for row in spark.read.parquet(str(tmp_path / "out")).collect()) == list(
+        range(50)
+    )
+
+
+def _avro(schema: Any, value: Any) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, schema, value)
+    return out.getvalue()
 
 
 def test_filters_are_pushed_where_the_session_allows(spark: SparkSession, topics: Topics) -> None:
@@ -188,10 +252,28 @@ def _described_lag(
     return {str(row["partition"]): row["lag"] for row in described["offsets"]}
 
 
+def _kafkas_lag(group: str, topics: Topics, classpath: str) -> dict[str, int]:
+    """What Apache Kafka's own kafka-consumer-groups prints."""
+    from tests.kafka.apache_kafka import java_command
+    from tests.kafka.toolchain import run
+
+    tool = ["org.apache.kafka.tools.consumer.group.ConsumerGroupCommand", "--describe"]
+    where = ["--bootstrap-server", topics.bootstrap_servers, "--group", group]
+    printed = run(java_command(classpath, *tool, *where)).decode().splitlines()
+    rows = [line.split() for line in printed if line.split()[:1] in (["GROUP"], [group])]
+    partition, lag = rows[0].index("PARTITION"), rows[0].index("LAG")
+    return {row[partition]: int(row[lag]) for row in rows[1:]}
+
+
+@pytest.mark.timeout(600)  # the first run may fetch Apache Kafka
 def test_the_lag_of_a_query_is_that_of_its_group(
-    spark: SparkSession, topics: Topics, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: SparkSession,
+    topics: Topics,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kafka_classpath: str,
 ) -> None:
-    """`sources[].latestOffset` minus `endOffset` is what `group describe` prints."""
+    """Its `latestOffset` minus `endOffset` is what our tool prints, and Apache Kafka's too."""
     topic = topics.create(partitions=2)
     topics.produce(topic, _numbers(0, 10))
     spark.conf.set("spark.sql.streaming.noDataProgressEventInterval", "100ms")
@@ -221,6 +303,7 @@ def test_the_lag_of_a_query_is_that_of_its_group(
             query.awaitTermination(1)
         assert lag == {"0": 7, "1": 3}
         assert _described_lag(f"{topic}-query", topics, capsys) == lag
+        assert _kafkas_lag(f"{topic}-query", topics, kafka_classpath) == lag
     finally:
         query.stop()
         spark.conf.unset("spark.sql.streaming.noDataProgressEventInterval")

@@ -12,11 +12,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from headrace.client.settings import ClientSettings, client_settings
 from headrace.errors import ConfigError
-from headrace.pipelines.columns.schema import SCHEMA, SCHEMA_WITH_HEADERS
+from headrace.pipelines.columns.schema import SCHEMA, SCHEMA_WITH_HEADERS, arrow_schema
+from headrace.pipelines.source.decoding import BYTES_STAY, OPTION_NAMES, Decoding, parse_decoding
 from headrace.pipelines.source.offsets import (
     FROM_EARLIEST,
     FROM_LATEST,
@@ -34,6 +35,9 @@ from headrace.pipelines.source.subscription import (
     parse_names,
     parse_pattern,
 )
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 BOOTSTRAP_VARIABLE: Final = "HEADRACE_BOOTSTRAP_SERVERS"
 DEFAULT_BOOTSTRAP: Final = "localhost:9092"
@@ -58,6 +62,7 @@ _OWN: Final = (
     "maxRecordsPerPartition",
     "failOnDataLoss",
     "includeHeaders",
+    *OPTION_NAMES,
     "groupIdPrefix",
     "commitOffsets",
     "fetchOffset.numRetries",
@@ -135,6 +140,7 @@ class SourceOptions:
     max_records_per_partition: int | None = None
     fail_on_data_loss: bool = True
     include_headers: bool = False
+    decoding: Decoding = BYTES_STAY
     read_committed: bool = True
     group_id: str | None = None
     group_id_prefix: str = DEFAULT_GROUP_PREFIX
@@ -147,8 +153,8 @@ class SourceOptions:
     """What is odd about the options, but no reason to refuse them; for the log."""
 
 
-def check_early(options: Mapping[str, str]) -> str:
-    """The schema as DDL, after a first look at the options: so `load()` fails, not the query.
+def check_early(options: Mapping[str, str]) -> str | StructType:
+    """The schema, after a first look at the options: so `load()` fails, not the query.
 
     Spark asks for a schema without saying whether a batch or a stream will be read, or whether
     the options are meant for a sink; what depends on it is checked when a reader is made.
@@ -156,7 +162,14 @@ def check_early(options: Mapping[str, str]) -> str:
     given = _lowered(options)
     if any(name.lower() in given for name in _STRATEGIES):
         _common_options(given, FROM_EARLIEST)
-    return SCHEMA_WITH_HEADERS if _flag(given, "includeHeaders", False) else SCHEMA
+    headers = _flag(given, "includeHeaders", False)
+    decoding = parse_decoding(given)
+    if not decoding.decoders:
+        return SCHEMA_WITH_HEADERS if headers else SCHEMA
+    # Only Spark can read DDL, and only with a session, which this process does not have.
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return decoding.schema(from_arrow_schema(arrow_schema(headers=headers)))
 
 
 def batch_options(options: Mapping[str, str]) -> SourceOptions:
@@ -241,6 +254,7 @@ def _common_options(given: Mapping[str, str], default_start: Bound) -> SourceOpt
         max_records_per_partition=_positive(given, "maxRecordsPerPartition"),
         fail_on_data_loss=_flag(given, "failOnDataLoss", True),
         include_headers=_flag(given, "includeHeaders", False),
+        decoding=parse_decoding(given),
         read_committed=isolation == "read_committed",
         group_id=group_id,
         group_id_prefix=given.get("groupidprefix", DEFAULT_GROUP_PREFIX),

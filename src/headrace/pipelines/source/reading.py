@@ -102,7 +102,7 @@ def _read(
         rows = 0
         for table in _decode(found.data, left, headers=options.include_headers):
             rows += table.num_rows
-            yield table
+            yield options.decoding.apply(table)
         unfilled.compacted += found.data_offsets - rows
         left = left._replace(start=found.next_offset)
 

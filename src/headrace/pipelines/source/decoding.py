@@ -1,0 +1,142 @@
+"""Keys and values decoded where they are read, by options of the source.
+
+A column function such as `from_avro` gets its column from the JVM and gives it back: a way that
+costs more than decoding. A source that decodes before rows go to Spark pays it once. The options
+are those of the column functions, behind the name of the column:
+
+    OPTION                 FORMAT              MEANING
+    value.format                               avro, protobuf, or binary (the default)
+    value.schema           avro                what the values were written with
+    value.readerSchema     avro                what to read them as; its fields are the result's
+    value.messageName      protobuf            the message of a value
+    value.descFilePath     protobuf            a file as protoc --descriptor_set_out writes it
+    value.mode             avro, protobuf      FAILFAST (the default) or PERMISSIVE
+    value.deadLetter       avro, protobuf      true: struct<value, error> instead of a failure
+
+and the same with `key.` in front. This module knows nothing of offsets and brokers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from headrace.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructType
+
+    from headrace.pipelines.serdes.values import ValueDecoder
+
+COLUMNS: Final = ("key", "value")
+_OPTIONS_OF: Final = {
+    "binary": (),
+    "avro": ("schema", "readerSchema", "mode", "deadLetter"),
+    "protobuf": ("messageName", "descFilePath", "mode", "deadLetter"),
+}
+_NAMES: Final = tuple(dict.fromkeys(name for names in _OPTIONS_OF.values() for name in names))
+OPTION_NAMES: Final = tuple(
+    f"{column}.{name}" for column in COLUMNS for name in ("format", *_NAMES)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """The decoders of the columns that do not stay bytes."""
+
+    decoders: tuple[tuple[str, ValueDecoder], ...] = ()
+
+    def apply(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows with their decoded columns, in the types that Spark expects of a source."""
+        for column, decoder in self.decoders:
+            place = rows.schema.get_field_index(column)
+            decoded = decoder.decode(rows.column(place))
+            wanted = _arrow_of_spark(_spark_of(decoder))
+            if decoded.type != wanted:
+                # Only the names of list elements and map entries differ: no value is touched.
+                decoded = decoded.cast(wanted)
+            rows = rows.set_column(place, pa.field(column, wanted), decoded)
+        return rows
+
+    def schema(self, plain: StructType) -> StructType:
+        """The columns of the source when these decoders have run."""
+        from pyspark.sql.types import StructField, StructType
+
+        types = {column: _spark_of(decoder) for column, decoder in self.decoders}
+        return StructType(
+            [StructField(each.name, types.get(each.name, each.dataType)) for each in plain]
+        )
+
+
+BYTES_STAY: Final = Decoding()
+
+
+def parse_decoding(given: Mapping[str, str]) -> Decoding:
+    """What the options, by lowered names, say about decoding; refused early when they are wrong."""
+    decoders = []
+    for column in COLUMNS:
+        settings = {
+            name: given[f"{column}.{name}".lower()]
+            for name in _NAMES
+            if f"{column}.{name}".lower() in given
+        }
+        form = given.get(f"{column}.format", "binary").strip().lower()
+        if form not in _OPTIONS_OF:
+            raise ConfigError(
+                f"option {column}.format is {form!r}; allowed: {', '.join(_OPTIONS_OF)}"
+            )
+        for name in settings:
+            if name not in _OPTIONS_OF[form]:
+                raise ConfigError(
+                    f"option {column}.{name} says nothing about a {column} in the format {form}: "
+                    f"set {column}.format, or remove it"
+                )
+        if form != "binary":
+            decoders.append((column, _decoder(column, form, settings)))
+    return Decoding(tuple(decoders))
+
+
+def _decoder(column: str, form: str, settings: Mapping[str, str]) -> ValueDecoder:
+    from headrace.pipelines.serdes.protobuf.descriptors import read_descriptor_set
+    from headrace.pipelines.serdes.values import avro_values, protobuf_values
+
+    for name in _OPTIONS_OF[form]:
+        if name not in settings and name in ("schema", "messageName", "descFilePath"):
+            raise ConfigError(f"option {column}.format is {form}, which needs {column}.{name}")
+    mode = settings.get("mode")
+    dead_letter = settings.get("deadLetter", "false").strip().lower()
+    if dead_letter not in ("true", "false"):
+        raise ConfigError(f"option {column}.deadLetter is {dead_letter!r}; allowed: true, false")
+    try:
+        if form == "avro":
+            return avro_values(
+                settings["schema"],
+                reader_schema=settings.get("readerSchema"),
+                mode=mode,
+                dead_letter=dead_letter == "true",
+            )
+        return protobuf_values(
+            settings["messageName"],
+            read_descriptor_set(settings["descFilePath"], None),
+            mode=mode,
+            dead_letter=dead_letter == "true",
+        )
+    except ConfigError as fault:
+        raise ConfigError(f"the options {column}.… are wrong: {fault}") from fault
+
+
+def _spark_of(decoder: ValueDecoder) -> DataType:
+    from headrace.pipelines.serdes.spark_types import spark_type
+
+    return spark_type(decoder.type)
+
+
+def _arrow_of_spark(data_type: DataType) -> pa.DataType:
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructField, StructType
+
+    schema = to_arrow_schema(StructType([StructField("column", data_type)]), timezone="UTC")
+    return schema.field(0).type
