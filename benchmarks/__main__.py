@@ -185,7 +185,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--kafka-version", default=jars.VERSION, help=f"from Maven ({jars.VERSION})")
     add(
         "--headrace-cmd",
-        default=shlex.join([str(Path(sys.executable).parent / "headrace"), "up"]),
+        default=shlex.join(
+            [str(Path(sys.executable).parent / "headrace"), "up", "--only", "broker"]
+        ),
         help="starts our broker; --data, --port and --set are appended",
     )
     options = parser.parse_args(arguments)

@@ -17,18 +17,27 @@ from benchmarks.errors import BenchmarkError
 _TIMEOUT_S = 60
 
 
-def create_topics(broker: Broker, topics: Sequence[str], partitions: int = 1) -> None:
+def create_topics(
+    broker: Broker,
+    topics: Sequence[str],
+    partitions: int = 1,
+    config: Mapping[str, str] | None = None,
+) -> None:
     """One CreateTopics request, then wait until every partition has a leader."""
     client = connect(broker)
-    request_topics(broker, client, topics, partitions)
+    request_topics(broker, client, topics, partitions, config)
     wait_for_leaders(broker, topics)
 
 
 def request_topics(
-    broker: Broker, client: AdminClient, topics: Sequence[str], partitions: int = 1
+    broker: Broker,
+    client: AdminClient,
+    topics: Sequence[str],
+    partitions: int = 1,
+    config: Mapping[str, str] | None = None,
 ) -> None:
     """One CreateTopics request and its answer, which may come before the leaders are known."""
-    new = [NewTopic(topic, partitions, 1) for topic in topics]
+    new = [NewTopic(topic, partitions, 1, config=dict(config or {})) for topic in topics]
     _await(broker, client.create_topics(new, request_timeout=_TIMEOUT_S), "create")
 
 

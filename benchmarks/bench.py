@@ -7,6 +7,7 @@ turn (A B A B …) and that nothing of a run is left behind.
 from __future__ import annotations
 
 import itertools
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -60,6 +61,16 @@ class Bench:
             yield broker
         finally:
             broker.close()
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """An empty folder, gone afterwards."""
+        folder = self._folder / f"{next(self._names)}-scratch"
+        folder.mkdir(parents=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
     def pair(self, settings: Mapping[str, str] | None = None) -> Iterator[Pair]:

@@ -8,6 +8,7 @@ from benchmarks.cases import (
     groups,
     latency,
     recovery,
+    services,
     spark,
     start,
     throughput,
@@ -26,4 +27,5 @@ SCENARIOS = (
     compaction.SCENARIO,
     fsync.SCENARIO,
     spark.SCENARIO,
+    services.SCENARIO,
 )

@@ -24,7 +24,7 @@ class Started:
 def headrace_up(*words: str) -> Iterator[Started]:
     """Start a broker, wait until it is ready, and end it in order afterwards."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "headrace", "up", *words],
+        [sys.executable, "-m", "headrace", "up", "--only", "broker", *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

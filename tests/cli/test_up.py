@@ -100,7 +100,8 @@ def test_a_port_that_cannot_be_is_wrong_usage(port: str) -> None:
     ("words", "code", "complaint"),
     [
         (["--brokers", "3"], 1, "this version runs a single broker"),
-        (["--only", "broker,registry"], 2, '"registry" is no service'),
+        (["--only", "broker,console"], 2, '"console" is no service'),
+        (["--registry-port", "x"], 2, "from 0 to 65535"),
         (["--set", "x"], 2, '--set "x" has no value'),
         (["--log-level", "loud"], 2, "use debug, info, warning, error"),
         (["--log-format", "xml"], 2, "use text or json"),
@@ -130,7 +131,7 @@ def test_a_config_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 def start(*words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "headrace", "up", *words],
+        [sys.executable, "-m", "headrace", "up", "--only", "broker", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -15,8 +15,9 @@ from headrace.testing import Broker
 
 def start(data: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Try to start a broker that is expected to give up at once."""
+    words = ["--only", "broker", "--data", str(data), "--port", "0", *options]
     return subprocess.run(
-        [sys.executable, "-m", "headrace", "up", "--data", str(data), "--port", "0", *options],
+        [sys.executable, "-m", "headrace", "up", *words],
         capture_output=True,
         text=True,
         timeout=60,

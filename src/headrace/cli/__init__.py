@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if debug:
             raise
-        return _tell(error)
+        return tell(error)
 
 
 def _run(words: list[str]) -> int:
@@ -45,7 +45,7 @@ def _run(words: list[str]) -> int:
     return run(words)
 
 
-def _tell(error: Exception) -> int:
+def tell(error: Exception) -> int:
     """One line on stderr: the cause and the remedy of what the user can mend."""
     from headrace.cli.failures import FAILED, Failure
     from headrace.errors import HeadraceError

@@ -17,6 +17,7 @@ from headrace.cli import (
     dump_log,
     group,
     produce,
+    schema,
     topic,
     transaction,
     up,
@@ -63,15 +64,30 @@ def run_up(
     port: Annotated[str | None, _flag("port")] = None,
     brokers: Annotated[str | None, _flag("brokers")] = None,
     only: Annotated[str | None, _flag("only")] = None,
+    registry_port: Annotated[str | None, _flag("registry-port")] = None,
+    rest_port: Annotated[str | None, _flag("rest-port")] = None,
     config: Annotated[str | None, _flag("config")] = None,
     settings: Annotated[list[str] | None, _flag("set")] = None,
     log_level: Annotated[str | None, _flag("log-level")] = None,
     log_format: Annotated[str | None, _flag("log-format")] = None,
 ) -> int:
-    """Run a broker in the foreground until Ctrl-C; prints a line when it is ready."""
+    """Run broker, schema registry and REST proxy in the foreground until Ctrl-C.
+
+    Prints a line for each when it is ready.
+    """
     return up.run(
         up.Request(
-            data, host, port, brokers, only, config, log_level, log_format, tuple(settings or ())
+            data=data,
+            host=host,
+            port=port,
+            brokers=brokers,
+            only=only,
+            registry_port=registry_port,
+            rest_port=rest_port,
+            config=config,
+            log_level=log_level,
+            log_format=log_format,
+            settings=tuple(settings or ()),
         )
     )
 
@@ -81,6 +97,7 @@ _NOUNS: Final = {
     "group": group.app,
     "transaction": transaction.app,
     "config": config.app,
+    "schema": schema.app,
     "cluster": cluster.app,
 }
 

@@ -1,4 +1,4 @@
-"""`headrace completion`: the script that teaches a shell our words, topics included."""
+"""`headrace completion`: the script that teaches a shell our words, topics and subjects too."""
 
 from __future__ import annotations
 
@@ -45,3 +45,22 @@ def complete_topic(context: typer.Context, incomplete: str) -> list[str]:
     except HeadraceError:
         return []
     return sorted(topic.name for topic in topics if (topic.name or "").startswith(incomplete))
+
+
+def complete_subject(context: typer.Context, incomplete: str) -> list[str]:
+    """Subjects that begin so; none when the registry cannot be asked quickly."""
+    from headrace.cli.schema.registry import DEFAULT_URL
+    from headrace.client.registry import RegistryClient, registry_settings
+    from headrace.errors import HeadraceError
+
+    url = context.params.get("registry") or DEFAULT_URL
+    timeout = {"request.timeout.ms": str(int(_TIMEOUT_S * 1000))}
+    try:
+        client = RegistryClient(registry_settings({"schema.registry.url": url, **timeout}))
+        try:
+            found = client.get("/subjects", {"subjectPrefix": incomplete})
+        finally:
+            client.close()
+    except HeadraceError:
+        return []
+    return sorted(each for each in found if each.startswith(incomplete))

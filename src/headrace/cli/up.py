@@ -1,22 +1,33 @@
 """`headrace up`: run the platform in the foreground.
 
-A single service runs in this very process. The module is imported before everything else of a
-broker, so it loads nothing that the broker does not need: its options are a table, read by `parse`
-in the usual case and by typer (see `app`) for help, completion and complaints.
+The broker alone runs in this very process; with others beside it, each service is a process of its
+own (`services`). The module is imported before everything else of a broker, so it loads nothing
+that the broker does not need: its options are a table, read by `parse` in the usual case and by
+typer (see `app`) for help, completion and complaints.
 
-Settings come from four places; the later one wins: what `up` chooses, the file of `--config`,
-`--data`, `--host` and `--port`, and `--set`.
+Settings of the broker come from four places; the later one wins: what `up` chooses, the file of
+`--config`, `--data`, `--host` and `--port`, and `--set`. The registry and the REST proxy listen on
+the same host; whoever wants more of them than that runs them with `schema-registry-start` and
+`kafka-rest-start`.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from headrace.cli.failures import Failure, WrongUsage
 
-SERVICES: Final = ("broker",)
+if TYPE_CHECKING:
+    from headrace.cli.services import Addresses, Service
+
+BROKER: Final = "broker"
+REGISTRY: Final = "registry"
+REST: Final = "rest"
+SERVICES: Final = (BROKER, REGISTRY, REST)
+DEFAULT_PORTS: Final = {REGISTRY: 8081, REST: 8082}
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 MAX_CONFIG_BYTES: Final = 1 << 20
 
@@ -33,7 +44,9 @@ FLAGS: Final = {
     "host": Flag("HOST", "The address to listen on. Default: 127.0.0.1."),
     "port": Flag("PORT", "The port to listen on; 0 takes a free one. Default: 9092."),
     "brokers": Flag("N", "How many brokers to run. This version runs one."),
-    "only": Flag("SERVICE,…", f"Which services to run. This version has {', '.join(SERVICES)}."),
+    "only": Flag("SERVICE,…", f"Which services to run. Default: all, {', '.join(SERVICES)}."),
+    "registry-port": Flag("PORT", "The schema registry's port; 0 takes a free one. Default: 8081."),
+    "rest-port": Flag("PORT", "The REST proxy's port; 0 takes a free one. Default: 8082."),
     "config": Flag("FILE", "Settings in the form of Kafka's server.properties."),
     "set": Flag("KEY=VALUE", "One setting of server.properties; may be repeated."),
     "log-level": Flag("LEVEL", "What to log: debug, info, warning (default) or error."),
@@ -50,6 +63,8 @@ class Request(NamedTuple):
     port: str | None = None
     brokers: str | None = None
     only: str | None = None
+    registry_port: str | None = None
+    rest_port: str | None = None
     config: str | None = None
     log_level: str | None = None
     log_format: str | None = None
@@ -81,15 +96,152 @@ def parse(words: list[str]) -> Request | None:
 def run(request: Request) -> int:
     """Run until SIGTERM or Ctrl-C; returns the exit code."""
     _check(request)
+    chosen = chosen_services(request)
     settings = broker_settings(request, os.environ)
-    # From here on a broker is loaded, which takes most of the start.
-    from headrace.broker import app, logs
+    if chosen == (BROKER,):
+        return _run_broker(request, settings)
     from headrace.cluster.broker_config import BrokerConfig
 
-    logs.configure((request.log_level or "warning").upper(), request.log_format or "text")
+    # A mistake in the settings is told before anything is started.
+    BrokerConfig(settings)
+    ports = {name: _port_of(request, name) for name in chosen if name != BROKER}
+    from headrace.cli.services import Service, Supervisor
+
+    services = [_http_service(request, name, port) for name, port in ports.items()]
+    if BROKER in chosen:
+        services.insert(
+            0,
+            Service(
+                BROKER,
+                lambda known: _run_broker(request, pinned(settings, known.get(BROKER))),
+                essential=True,
+            ),
+        )
+    return Supervisor([service for service in services if service is not None]).run()
+
+
+def chosen_services(request: Request) -> tuple[str, ...]:
+    """What `--only` names, in the order in which they are started."""
+    if request.only is None:
+        return SERVICES
+    named = [name.strip() for name in request.only.split(",")]
+    for name in named:
+        if name not in SERVICES:
+            raise WrongUsage(f'--only "{name}" is no service', f"use {', '.join(SERVICES)}")
+    return tuple(name for name in SERVICES if name in named)
+
+
+def pinned(settings: Mapping[str, str], address: str | None) -> dict[str, str]:
+    """The settings with the port that was taken for 0: a broker that is started again keeps it."""
+    listeners = settings["listeners"].split(",")
+    if address is not None and listeners[0].endswith(":0"):
+        listeners[0] = f"{listeners[0][:-1]}{address.rpartition(':')[2]}"
+    return {**settings, "listeners": ",".join(listeners)}
+
+
+def _run_broker(request: Request, settings: Mapping[str, str]) -> int:
+    # From here on a broker is loaded, which takes most of the start.
+    from headrace.broker import app
+    from headrace.cluster.broker_config import BrokerConfig
+
+    _configure_logs(request)
     config = BrokerConfig(settings)
     folders = ", ".join(map(os.path.abspath, config.log_dirs))
     return app.run(config, announce=lambda line: print(f"{line} (data in {folders})", flush=True))
+
+
+def _http_service(request: Request, name: str, port: int) -> Service | None:
+    """The registry or the REST proxy; None, and a line that says so, if its port is taken."""
+    from headrace.cli.services import Service
+
+    host = request.host or "127.0.0.1"
+    given = request.registry_port if name == REGISTRY else request.rest_port
+    if port and not _is_free(host, port):
+        told = f"service {name} cannot listen on {_joined(host, port)}, which is taken"
+        remedy = f"--{name}-port 0 takes a free one"
+        if given is not None:
+            raise Failure(told, remedy)
+        print(f"headrace: {told}, and is left out; {remedy}", file=sys.stderr, flush=True)
+        return None
+    return Service(
+        name,
+        lambda known: _run_http(request, name, http_settings(request, name, port, known)),
+        needs=(BROKER,) if name == REGISTRY else (BROKER, REGISTRY),
+        address=f"http://{_joined(_reachable(host), port)}" if port else None,
+    )
+
+
+def http_settings(request: Request, name: str, port: int, known: Addresses) -> dict[str, str]:
+    """The settings of the registry or the REST proxy, as Confluent calls them."""
+    host = request.host or "127.0.0.1"
+    if name in known:
+        port = int(known[name].rstrip("/").rpartition(":")[2])
+    broker = known.get(BROKER) or _joined(host, _number("port", request.port or "9092"))
+    broker_host, _, broker_port = broker.rpartition(":")
+    bootstrap = _joined(_reachable(broker_host.strip("[]")), broker_port)
+    settings = {"listeners": f"http://{_joined(host, port)}"}
+    if name == REGISTRY:
+        # As many replicas as the cluster takes for granted: there may be one broker only.
+        settings["kafkastore.topic.replication.factor"] = "-1"
+        return {**settings, "kafkastore.bootstrap.servers": bootstrap}
+    registry = known.get(REGISTRY) or os.environ.get("SCHEMA_REGISTRY_URL")
+    if registry:
+        settings["schema.registry.url"] = registry
+    return {**settings, "bootstrap.servers": bootstrap}
+
+
+def _run_http(request: Request, name: str, settings: Mapping[str, str]) -> int:
+    """In the child: load the service and run it."""
+    _configure_logs(request)
+    if name == REGISTRY:
+        from headrace.registry.app import serve as serve_registry
+        from headrace.registry.settings import registry_settings
+
+        return serve_registry(registry_settings(settings)[0])
+    from headrace.rest.app import serve as serve_rest
+    from headrace.rest.settings import rest_settings
+
+    return serve_rest(rest_settings(settings)[0])
+
+
+def _configure_logs(request: Request) -> None:
+    from headrace.broker import logs
+
+    logs.configure((request.log_level or "warning").upper(), request.log_format or "text")
+
+
+def _is_free(host: str, port: int) -> bool:
+    import socket
+
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        socket.create_server((host, port), family=family).close()
+    except OSError as error:
+        import errno
+
+        # Anything else is told by the service itself, in its own words.
+        return error.errno != errno.EADDRINUSE
+    return True
+
+
+def _reachable(host: str) -> str:
+    """Where a neighbour finds who listens on all addresses."""
+    return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+
+
+def _joined(host: str, port: int | str) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _port_of(request: Request, name: str) -> int:
+    given = request.registry_port if name == REGISTRY else request.rest_port
+    return DEFAULT_PORTS[name] if given is None else _number(f"{name}-port", given)
+
+
+def _number(flag: str, port: str) -> int:
+    if not (port.isascii() and port.isdigit() and int(port) < 65536):
+        raise WrongUsage(f'--{flag} "{port}" is no port', "use a number from 0 to 65535")
+    return int(port)
 
 
 def _check(request: Request) -> None:
@@ -98,11 +250,6 @@ def _check(request: Request) -> None:
             f"--brokers {request.brokers}: this version runs a single broker, not clusters",
             "leave --brokers out",
         )
-    for service in (request.only or "broker").split(","):
-        if service.strip() not in SERVICES:
-            raise WrongUsage(
-                f'--only "{service}" is no service of this version', f"use {', '.join(SERVICES)}"
-            )
     if request.log_level is not None and request.log_level not in LOG_LEVELS:
         raise WrongUsage(
             f'--log-level "{request.log_level}" is not known', f"use {', '.join(LOG_LEVELS)}"
@@ -119,12 +266,8 @@ def broker_settings(request: Request, environment: Mapping[str, str]) -> dict[st
     elif "log.dirs" not in settings and "log.dir" not in settings:
         settings["log.dirs"] = default_data(environment)
     if request.host is not None or request.port is not None or "listeners" not in settings:
-        host = request.host or "127.0.0.1"
-        port = request.port or "9092"
-        if not (port.isascii() and port.isdigit() and int(port) < 65536):
-            raise WrongUsage(f'--port "{port}" is no port', "use a number from 0 to 65535")
-        where = f"[{host}]" if ":" in host else host
-        settings["listeners"] = f"PLAINTEXT://{where}:{port}"
+        port = _number("port", request.port or "9092")
+        settings["listeners"] = f"PLAINTEXT://{_joined(request.host or '127.0.0.1', port)}"
     for pair in request.settings:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
@@ -145,7 +288,7 @@ def default_data(environment: Mapping[str, str]) -> str:
 
 
 def _read_config(path: str) -> dict[str, str]:
-    from headrace.cluster.properties import parse_properties
+    from headrace.runtime.properties import parse_properties
 
     try:
         with open(path, encoding="utf-8") as file:

@@ -32,8 +32,8 @@ from headrace.cluster.listeners import (
     parse_listeners,
     parse_protocol_map,
 )
-from headrace.cluster.properties import parse_properties
 from headrace.errors import ConfigError
+from headrace.runtime.properties import parse_properties
 
 
 class ConfigSource(IntEnum):

@@ -107,7 +107,7 @@ class Broker:
         if self._data is None:
             self._data = Path(tempfile.mkdtemp(prefix="headrace-"))
         command = [sys.executable, "-m", "headrace", "up", "--data", str(self._data)]
-        command += ["--host", "127.0.0.1", "--port", str(self._port)]
+        command += ["--only", "broker", "--host", "127.0.0.1", "--port", str(self._port)]
         for key, value in self._properties.items():
             command += ["--set", f"{key}={value}"]
         self._lines = []

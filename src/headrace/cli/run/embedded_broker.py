@@ -106,7 +106,8 @@ def main() -> int:
     from headrace.cli import main as headrace
 
     threading.Thread(target=_stop_with_input, daemon=True).start()
-    return headrace(["up", "--data", sys.argv[1], "--host", "127.0.0.1", "--port", "0"])
+    where = ["--data", sys.argv[1], "--host", "127.0.0.1", "--port", "0"]
+    return headrace(["up", "--only", "broker", *where])
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.cluster.properties import parse_properties
 from headrace.errors import ConfigError
+from headrace.runtime.properties import parse_properties
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Programs for the cases that measure HTTP services: a load, and a server to compare with."""

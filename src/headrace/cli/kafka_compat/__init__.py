@@ -1,0 +1,82 @@
+"""The names that Kafka's and Confluent's tools have, with their flags and their output.
+
+Each function below is a command, with and without `.sh`; `main` gives it what all of ours have: one
+line for an error, exit codes 0, 1 and 2, and no stack trace unless `--debug`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+Command = Callable[[list[str]], int]
+
+
+def main(command: Command) -> int:
+    """Run a command on the words of this process."""
+    from headrace.cli import tell
+
+    words = [word for word in sys.argv[1:] if word != "--debug"]
+    try:
+        code = command(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter would complain when it flushes the closed pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        return tell(error)
+    return code
+
+
+def kafka_avro_console_producer() -> int:
+    from headrace.cli.kafka_compat.console_producer import avro
+
+    return main(avro)
+
+
+def kafka_avro_console_consumer() -> int:
+    from headrace.cli.kafka_compat.console_consumer import avro
+
+    return main(avro)
+
+
+def kafka_json_schema_console_producer() -> int:
+    from headrace.cli.kafka_compat.console_producer import json_schema
+
+    return main(json_schema)
+
+
+def kafka_json_schema_console_consumer() -> int:
+    from headrace.cli.kafka_compat.console_consumer import json_schema
+
+    return main(json_schema)
+
+
+def kafka_protobuf_console_producer() -> int:
+    from headrace.cli.kafka_compat.console_producer import protobuf
+
+    return main(protobuf)
+
+
+def kafka_protobuf_console_consumer() -> int:
+    from headrace.cli.kafka_compat.console_consumer import protobuf
+
+    return main(protobuf)
+
+
+def schema_registry_start() -> int:
+    from headrace.cli.kafka_compat.starting import schema_registry
+
+    return main(schema_registry)
+
+
+def kafka_rest_start() -> int:
+    from headrace.cli.kafka_compat.starting import kafka_rest
+
+    return main(kafka_rest)

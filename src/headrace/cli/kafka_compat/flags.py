@@ -1,0 +1,112 @@
+"""Flags as Kafka's tools take them: `--name value`, `--name=value`, `--name`, in any order.
+
+A table says which there are; whatever is not in it is refused by name, since a flag that is
+silently left out changes what a script means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from headrace.cli.failures import WrongUsage, did_you_mean
+
+MAX_FILE_BYTES: Final = 1 << 20
+
+
+class Takes(Enum):
+    """What follows a flag."""
+
+    NOTHING = "nothing"
+    VALUE = "a value"
+    MAYBE = "a value or nothing"
+    PAIRS = "key=value, and may be repeated"
+
+
+class Given:
+    """The flags of one command line."""
+
+    def __init__(self, values: Mapping[str, list[str]]) -> None:
+        self._values = values
+
+    def has(self, flag: str) -> bool:
+        return flag in self._values
+
+    def text(self, *flags: str) -> str | None:
+        """The value of the first of these that was given; of one given twice, the last."""
+        return next((self._values[flag][-1] for flag in flags if flag in self._values), None)
+
+    def needed(self, *flags: str) -> str:
+        found = self.text(*flags)
+        if not found:
+            raise WrongUsage(f"{flags[0]} is missing", f"give {flags[0]}; see --help")
+        return found
+
+    def number(self, flag: str) -> int | None:
+        text = self.text(flag)
+        if text is None:
+            return None
+        if not text.removeprefix("-").isdecimal():
+            raise WrongUsage(f'{flag} "{text}" is no number', f"give {flag} a whole number")
+        return int(text)
+
+    def properties(self, *flags: str, files: Iterable[str] = ()) -> dict[str, str]:
+        """What files and `key=value` say; what stands on the command line wins."""
+        found: dict[str, str] = {}
+        for flag in files:
+            for path in self._values.get(flag, ()):
+                found |= read_properties(path)
+        for flag in flags:
+            for pair in self._values.get(flag, ()):
+                key, _, value = pair.partition("=")
+                found[key.strip()] = value
+        return found
+
+
+def parse(words: list[str], known: Mapping[str, Takes]) -> Given:
+    """The flags, or a usage error that names the word at fault."""
+    values: dict[str, list[str]] = {}
+    rest = list(reversed(words))
+    while rest:
+        flag, equals, value = rest.pop().partition("=")
+        takes = known.get(flag)
+        if takes is None:
+            hint = did_you_mean(flag, known) or "see --help"
+            raise WrongUsage(f'"{flag}" is no flag of this command', hint)
+        if takes is Takes.NOTHING:
+            value = ""
+        elif not equals:
+            if rest and not (takes is Takes.MAYBE and rest[-1].startswith("--")):
+                value = rest.pop()
+            elif takes is not Takes.MAYBE:
+                raise WrongUsage(f"{flag} needs {takes.value}", "see --help")
+        if takes is Takes.PAIRS and "=" not in value:
+            raise WrongUsage(f'{flag} "{value}" has no value', f"write {flag} KEY=VALUE")
+        values.setdefault(flag, []).append(value)
+    return Given(values)
+
+
+def read_properties(path: str) -> dict[str, str]:
+    """A file in the form of Java's properties."""
+    from headrace.runtime.properties import parse_properties
+
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise WrongUsage(f"{path} cannot be read ({reason})") from None
+    if len(text) > MAX_FILE_BYTES:
+        raise WrongUsage(f"{path} is larger than {MAX_FILE_BYTES} characters")
+    return parse_properties(text)
+
+
+def usage(name: str, known: Mapping[str, Takes], example: str) -> str:
+    """What `--help` prints."""
+    lines = [f"Usage: {name} [FLAGS]", ""]
+    lines += [
+        f"  {flag}{'' if takes is Takes.NOTHING else f' <{takes.value}>'}"
+        for flag, takes in known.items()
+    ]
+    return "\n".join([*lines, "", f"Example: {example}"])

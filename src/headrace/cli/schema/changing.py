@@ -1,0 +1,114 @@
+"""`headrace schema register` and `delete`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.options import NONE_GIVEN, OutputOption
+from headrace.cli.output import Output, emit_rows
+from headrace.cli.schema.files import FileArgument, ReferenceOption, TypeOption, read_draft
+from headrace.cli.schema.registry import (
+    DEFAULT_URL,
+    Refused,
+    Registry,
+    RegistryOption,
+    RegistryProperties,
+    SubjectArgument,
+)
+
+_SOFT_DELETED = (40404, 40406)
+
+
+def register_schema(
+    subject: SubjectArgument,
+    file: FileArgument,
+    schema_type: TypeOption = None,
+    reference: ReferenceOption = NONE_GIVEN,
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="Schemas that differ in spelling alone are one.")
+    ] = False,
+    schema_id: Annotated[
+        int | None, typer.Option("--id", min=0, metavar="ID", help="This id; needs mode IMPORT.")
+    ] = None,
+    version: Annotated[
+        int | None, typer.Option("--version", min=1, metavar="N", help="This version, likewise.")
+    ] = None,
+    registry: RegistryOption = DEFAULT_URL,
+    properties: RegistryProperties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Register a schema; one that is there already keeps its version and id."""
+    with Registry(registry, properties) as server:
+        body = read_draft(file, schema_type, reference).as_request()
+        body |= {
+            key: given
+            for key, given in (("id", schema_id), ("version", version))
+            if given is not None
+        }
+        query = {"normalize": normalize}
+        answer = server.ask("POST", "subjects", subject, "versions", query=query, body=body)
+        if "version" not in answer:
+            # Older registries answer with the id alone.
+            answer = server.ask("POST", "subjects", subject, query=query, body=body)
+    row = {"subject": subject, "version": answer["version"], "id": answer["id"]}
+    emit_rows([row], output, ["subject", "version", "id"])
+
+
+def delete(
+    subject: SubjectArgument,
+    version: Annotated[
+        str | None,
+        typer.Option("--version", "-v", metavar="N|latest", help="Only this one. Default: all."),
+    ] = None,
+    permanent: Annotated[
+        bool, typer.Option("--permanent", help="For good: the id can no longer be read.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    registry: RegistryOption = DEFAULT_URL,
+    properties: RegistryProperties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Delete a subject or one version. Asks first when a person types it."""
+    if permanent and version in ("latest", "-1"):
+        raise WrongUsage(
+            "what is latest changes when it is deleted", "name the version to delete for good"
+        )
+    what = subject if version is None else f"{subject} version {version}"
+    manner = "for good" if permanent else "(it can be registered again under the same id)"
+    if not yes and sys.stdin.isatty() and not typer.confirm(f"Delete {what} {manner}?"):
+        raise Failure("nothing was deleted")
+    with Registry(registry, properties) as server:
+        path = (
+            ["subjects", subject] if version is None else ["subjects", subject, "versions", version]
+        )
+        try:
+            answer = _delete(server, path, permanent=permanent)
+        except Refused as refused:
+            raise server.explain_subject(refused, subject) from None
+    versions = answer if isinstance(answer, list) else [answer]
+    result = "deleted for good" if permanent else "deleted"
+    rows = [{"subject": subject, "version": each, "result": result} for each in versions]
+    emit_rows(rows, output, ["subject", "version", "result"])
+
+
+def _delete(server: Registry, path: list[str], *, permanent: bool) -> Any:
+    """A permanent deletion takes two steps; the first one may be done already."""
+    if not permanent:
+        return server.ask("DELETE", *path)
+    try:
+        server.ask("DELETE", *path)
+    except Refused as refused:
+        if refused.error_code not in _SOFT_DELETED:
+            raise
+    return server.ask("DELETE", *path, query={"permanent": True})
+
+
+def register(app: typer.Typer) -> None:
+    app.command("register", epilog="Example: headrace schema register orders-value order.avsc")(
+        register_schema
+    )
+    app.command(epilog="Example: headrace schema delete orders-value --version 2 --yes")(delete)

@@ -1,0 +1,95 @@
+"""A schema that a command is given: its text, its format, and what it refers to.
+
+The format is told by `--type`, or else by the end of the file's name. References are named as
+`NAME=SUBJECT:VERSION`; their texts are fetched only where a command compares schemas itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias
+
+import typer
+
+from headrace.cli.failures import Failure, WrongUsage
+
+MAX_SCHEMA_BYTES: Final = 10 << 20
+_SUFFIXES: Final = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
+
+
+class Type(StrEnum):
+    """What `--type` takes."""
+
+    AVRO = "avro"
+    JSON = "json"
+    PROTOBUF = "protobuf"
+
+
+FileArgument: TypeAlias = Annotated[
+    str,
+    typer.Argument(metavar="FILE", help="The schema; - reads standard input.", show_default=False),
+]
+TypeOption: TypeAlias = Annotated[
+    Type | None,
+    typer.Option("--type", "-t", help="The format. Default: by the name of the file, else avro."),
+]
+ReferenceOption: TypeAlias = Annotated[
+    list[str],
+    typer.Option(
+        "--reference",
+        metavar="NAME=SUBJECT:VERSION",
+        help="What a name in the schema stands for; may be repeated.",
+        show_default=False,
+    ),
+]
+
+
+class Draft(NamedTuple):
+    """A schema before it is registered."""
+
+    type: str
+    text: str
+    references: tuple[dict[str, Any], ...]
+
+    def as_request(self) -> dict[str, Any]:
+        """The body that the registry takes."""
+        request: dict[str, Any] = {"schema": self.text, "schemaType": self.type}
+        if self.references:
+            request["references"] = list(self.references)
+        return request
+
+
+def read_draft(path: str, given: Type | None, references: Sequence[str]) -> Draft:
+    """The schema in a file."""
+    schema_type = given.value.upper() if given else _SUFFIXES.get(Path(path).suffix, "AVRO")
+    return Draft(schema_type, _read(path), tuple(map(parse_reference, references)))
+
+
+def parse_reference(text: str) -> dict[str, Any]:
+    """`NAME=SUBJECT:VERSION` as the registry takes it; the subject may hold colons."""
+    name, _, target = text.partition("=")
+    subject, _, version = target.rpartition(":")
+    if not name or not subject or not (version.isascii() and version.isdigit()):
+        raise WrongUsage(
+            f'--reference "{text}" is no reference', "write --reference NAME=SUBJECT:VERSION"
+        )
+    return {"name": name, "subject": subject, "version": int(version)}
+
+
+def _read(path: str) -> str:
+    try:
+        if path == "-":
+            raw = sys.stdin.buffer.read(MAX_SCHEMA_BYTES + 1)
+        else:
+            with open(path, "rb") as file:
+                raw = file.read(MAX_SCHEMA_BYTES + 1)
+        text = raw.decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise Failure(f"the schema {path} cannot be read ({reason})") from None
+    if len(raw) > MAX_SCHEMA_BYTES:
+        raise Failure(f"the schema {path} is larger than {MAX_SCHEMA_BYTES} bytes")
+    return text

@@ -1,0 +1,1 @@
+"""Reading over HTTP without a consumer instance: by offset, as events, or through a WebSocket."""
