@@ -47,6 +47,7 @@ def service(name: str, settings: dict[str, str]) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(STOP_SECONDS)
+        process.stdout.close()
 
 
 @contextmanager

@@ -1,0 +1,79 @@
+"""What stands in front of all routes: the way in for everybody, and a short one for look-ups by id.
+
+Consumers ask for a schema by its id far more often than for anything else, and the answer is a
+piece of bytes that exists already. Such a request is answered here without being routed. Everything
+else gets its address in the form that routes expect.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headrace.registry.api.addresses import routed
+from headrace.registry.api.bodies import encode_error
+from headrace.registry.api.resource import respond
+from headrace.registry.api.service import Service
+from headrace.registry.errors import RegistryError
+
+_BY_ID: Final = b"/schemas/ids/"
+_MAX_ID_DIGITS: Final = 10
+
+
+class Door:
+    """Middleware: first of all, and outside of Starlette's router."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or pass on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+        if scope["method"] == "GET" and raw_path.startswith(_BY_ID) and not scope["query_string"]:
+            found = self._by_id(raw_path[len(_BY_ID) :], scope)
+            if found is not None:
+                headers = [(b"content-type", found[0]), (b"content-length", b"%d" % len(found[1]))]
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+                await send({"type": "http.response.body", "body": found[1]})
+                return
+        try:
+            query = scope["query_string"].decode("latin-1")
+            path, query = routed(raw_path.decode("latin-1"), query, scope["method"])
+        except RegistryError as error:
+            headers = [(b"content-type", self._service.error_type)]
+            await respond(send, error.http_status, headers, encode_error(error))
+            return
+        scope["path"], scope["query_string"] = path, query.encode("latin-1", "replace")
+        await self._app(scope, receive, send)
+
+    def _by_id(self, digits: bytes, scope: Scope) -> tuple[bytes, bytes] | None:
+        """Media type and body, if nothing about the request is out of the ordinary."""
+        if not digits.isdigit() or len(digits) > _MAX_ID_DIGITS:
+            return None
+        accept = authorization = b""
+        extended = False
+        for name, value in scope["headers"]:
+            if name == b"accept":
+                accept = value
+            elif name == b"authorization":
+                authorization = value
+            elif name == b"confluent-accept-unknown-properties":
+                extended = value.lower() == b"true"
+        service = self._service
+        known = service.authenticator
+        if known is not None and (not authorization or known.remembered(authorization) is None):
+            return None
+        try:
+            media_type = service.negotiation.media_type(accept.decode("latin-1"))
+        except RegistryError:
+            return None
+        body = service.registry.state.encoded_schema(int(digits), extended=extended)
+        if body is None:
+            return None
+        service.metrics.fast_lookups += 1
+        return media_type.encode(), body

@@ -1,0 +1,295 @@
+"""What a registry is told: Confluent's key names, read once and checked before anything starts.
+
+`schema-registry.properties` works as it is. Keys that mean something to a JVM only are known and
+have no effect; unknown ones are reported, because a misspelt key is a setting that silently is
+not there; a bad value is a `ConfigError` that names the key, the value and what is allowed.
+The module opens no file and no socket.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from headrace.client.settings import ClientSettings, client_settings
+from headrace.errors import ConfigError
+from headrace.registry.auth import ROLE_NAMES, Role
+
+LEVELS: Final = (
+    "NONE",
+    "BACKWARD",
+    "BACKWARD_TRANSITIVE",
+    "FORWARD",
+    "FORWARD_TRANSITIVE",
+    "FULL",
+    "FULL_TRANSITIVE",
+)
+CLIENT_AUTHENTICATION: Final = ("NONE", "REQUESTED", "REQUIRED")
+MEDIA_TYPES: Final = (
+    "application/vnd.schemaregistry.v1+json",
+    "application/vnd.schemaregistry+json",
+    "application/json",
+)
+_STORE_PREFIX: Final = "kafkastore."
+
+
+class Listener(NamedTuple):
+    """Where HTTP is spoken; port 0 takes a free one."""
+
+    scheme: str
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrySettings:
+    """Every setting with its default."""
+
+    kafka: ClientSettings
+    listeners: tuple[Listener, ...] = (Listener("http", "0.0.0.0", 8081),)
+    host_name: str = ""
+    inter_instance_protocol: str = "http"
+    debug: bool = False
+    topic: str = "_schemas"
+    keys_topic: str = "_dek_registry_keys"
+    topic_replication_factor: int = 3
+    topic_skip_validation: bool = False
+    init_timeout_ms: int = 60_000
+    timeout_ms: int = 10_000
+    group_id: str = "schema-registry"
+    leader_eligibility: bool = True
+    leader_election_sticky: bool = True
+    leader_connect_timeout_ms: int = 15_000
+    leader_read_timeout_ms: int = 60_000
+    session_timeout_ms: int = 6_000
+    heartbeat_interval_ms: int = 500
+    compatibility_level: str = "BACKWARD"
+    mode_mutability: bool = True
+    schema_cache_size: int = 1_000
+    schema_search_default_limit: int = 1_000
+    schema_search_max_limit: int = 1_000
+    subject_search_default_limit: int = 20_000
+    subject_search_max_limit: int = 20_000
+    response_media_type: str = MEDIA_TYPES[0]
+    request_max_bytes: int = 12 << 20
+    request_timeout_ms: int = 30_000
+    idle_timeout_ms: int = 30_000
+    worker_queue_size: int = 64
+    authentication_method: str = "NONE"
+    authentication_realm: str = "headrace"
+    authentication_roles: tuple[Role, ...] = tuple(Role)
+    authentication_users_file: str | None = None
+    ssl_certificate_location: str | None = None
+    ssl_key_location: str | None = None
+    ssl_key_password: str | None = field(default=None, repr=False)
+    ssl_ca_location: str | None = None
+    ssl_client_authentication: str = "NONE"
+
+    def advertised(self, bound: Listener) -> Listener:
+        """How other instances reach the listener that was bound."""
+        host = self.host_name or bound.host
+        if host in ("0.0.0.0", "::", ""):
+            host = socket.gethostname()
+        return Listener(bound.scheme, host, bound.port)
+
+
+def registry_settings(
+    properties: Mapping[str, str],
+) -> tuple[RegistrySettings, tuple[str, ...]]:
+    """The settings in these properties, and what should be said about the rest of them."""
+    values: dict[str, Any] = {}
+    store: dict[str, str] = {}
+    warnings = []
+    for name, text in properties.items():
+        if name in _READERS:
+            key, read = _READERS[name]
+            values[key] = read(name, str(text).strip())
+        elif name == "kafkastore.connection.url":
+            warnings.append(
+                f"kafkastore.connection.url={text} has no effect: no ZooKeeper is asked, the "
+                "election is Kafka's own; brokers are found by kafkastore.bootstrap.servers"
+            )
+        elif name.startswith(_STORE_PREFIX):
+            store[name.removeprefix(_STORE_PREFIX)] = str(text)
+        elif name not in _WITHOUT_EFFECT and not name.startswith(_PREFIXES_WITHOUT_EFFECT):
+            warnings.append(f"{name} is not a setting of the registry, and has no effect")
+    kafka, strange = client_settings({"client.id": "schema-registry", **store})
+    warnings += [f"{_STORE_PREFIX}{name} is not a setting, and has no effect" for name in strange]
+    settings = RegistrySettings(kafka=kafka, **values)
+    _check(settings)
+    return settings, tuple(warnings)
+
+
+def _check(settings: RegistrySettings) -> None:
+    schemes = {listener.scheme for listener in settings.listeners}
+    if "https" in schemes and settings.ssl_certificate_location is None:
+        raise ConfigError(
+            "listeners has an https address: set ssl.keystore.location to a PEM file with the key "
+            "and its certificates (or ssl.certificate.location and ssl.key.location)"
+        )
+    if settings.inter_instance_protocol not in schemes:
+        raise ConfigError(
+            f"inter.instance.protocol={settings.inter_instance_protocol!r}: listeners has no such "
+            f"address, only {', '.join(sorted(schemes))}"
+        )
+    if settings.authentication_method == "BASIC" and settings.authentication_users_file is None:
+        raise ConfigError(
+            "authentication.method=BASIC needs users: set authentication.users.file to a file "
+            "with lines `name: password, role`"
+        )
+    if settings.heartbeat_interval_ms * 2 > settings.session_timeout_ms:
+        raise ConfigError(
+            f"leader.heartbeat.interval.ms={settings.heartbeat_interval_ms}: at most half of "
+            f"leader.session.timeout.ms={settings.session_timeout_ms} is allowed"
+        )
+
+
+# -- one reader per kind of value ------------------------------------------------------------------
+
+
+def _listeners(name: str, text: str) -> tuple[Listener, ...]:
+    found = tuple(_listener(name, part.strip()) for part in text.split(",") if part.strip())
+    if not found:
+        raise ConfigError(f"{name}={text!r}: give at least one, such as http://0.0.0.0:8081")
+    return found
+
+
+def _listener(name: str, part: str) -> Listener:
+    scheme, separator, rest = part.partition("://")
+    host, _, port = rest.rstrip("/").rpartition(":")
+    allowed = scheme.lower() in ("http", "https") and separator
+    if not allowed or not host or not port.isdecimal() or int(port) > 65535:
+        raise ConfigError(
+            f"{name}={part!r}: allowed are http://host:port and https://host:port, several by "
+            "commas, ports from 0 to 65535"
+        )
+    return Listener(scheme.lower(), host.strip("[]"), int(port))
+
+
+def _port(name: str, text: str) -> tuple[Listener, ...]:
+    return _listeners(name, f"http://0.0.0.0:{text}")
+
+
+def _text(name: str, text: str) -> str:
+    return text
+
+
+def _name(name: str, text: str) -> str:
+    if not text:
+        raise ConfigError(f"{name} is empty: give a name, or leave the key out")
+    return text
+
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ConfigError(f"{name}={text!r}: allowed are true and false")
+    return text.lower() == "true"
+
+
+def _number(least: int, most: int) -> Callable[[str, str], int]:
+    def read(name: str, text: str) -> int:
+        digits = text.removeprefix("-")
+        if not digits.isdecimal() or not least <= int(text) <= most:
+            raise ConfigError(f"{name}={text!r}: allowed are whole numbers from {least} to {most}")
+        return int(text)
+
+    return read
+
+
+def _choice(*allowed: str, fold: Callable[[str], str] = str.upper) -> Callable[[str, str], str]:
+    def read(name: str, text: str) -> str:
+        if fold(text) not in allowed:
+            raise ConfigError(f"{name}={text!r}: allowed are {', '.join(allowed)}")
+        return fold(text)
+
+    return read
+
+
+def _roles(name: str, text: str) -> tuple[Role, ...]:
+    if text in ("*", "**"):
+        return tuple(Role)
+    parts = [part.strip().lower() for part in text.split(",") if part.strip()]
+    if not parts or not ROLE_NAMES.keys() >= set(parts):
+        raise ConfigError(f"{name}={text!r}: allowed are *, or some of admin, developer, read-only")
+    return tuple(ROLE_NAMES[part] for part in parts)
+
+
+_MILLISECONDS: Final = _number(1, 0x7FFFFFFF)
+_COUNT: Final = _number(1, 0x7FFFFFFF)
+
+_READERS: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
+    "listeners": ("listeners", _listeners),
+    "port": ("listeners", _port),
+    "host.name": ("host_name", _name),
+    "inter.instance.protocol": (
+        "inter_instance_protocol",
+        _choice("http", "https", fold=str.lower),
+    ),
+    "schema.registry.inter.instance.protocol": (
+        "inter_instance_protocol",
+        _choice("http", "https", fold=str.lower),
+    ),
+    "debug": ("debug", _flag),
+    "kafkastore.topic": ("topic", _name),
+    "dek.registry.topic": ("keys_topic", _name),
+    "kafkastore.topic.replication.factor": ("topic_replication_factor", _number(-1, 32767)),
+    "kafkastore.topic.skip.validation": ("topic_skip_validation", _flag),
+    "kafkastore.init.timeout.ms": ("init_timeout_ms", _MILLISECONDS),
+    "kafkastore.timeout.ms": ("timeout_ms", _MILLISECONDS),
+    "kafkastore.group.id": ("group_id", _name),
+    "schema.registry.group.id": ("group_id", _name),
+    "leader.eligibility": ("leader_eligibility", _flag),
+    "master.eligibility": ("leader_eligibility", _flag),
+    "leader.election.sticky": ("leader_election_sticky", _flag),
+    "leader.connect.timeout.ms": ("leader_connect_timeout_ms", _MILLISECONDS),
+    "leader.read.timeout.ms": ("leader_read_timeout_ms", _MILLISECONDS),
+    "leader.session.timeout.ms": ("session_timeout_ms", _MILLISECONDS),
+    "leader.heartbeat.interval.ms": ("heartbeat_interval_ms", _MILLISECONDS),
+    "schema.compatibility.level": ("compatibility_level", _choice(*LEVELS)),
+    "avro.compatibility.level": ("compatibility_level", _choice(*LEVELS)),
+    "mode.mutability": ("mode_mutability", _flag),
+    "schema.cache.size": ("schema_cache_size", _COUNT),
+    "schema.search.default.limit": ("schema_search_default_limit", _COUNT),
+    "schema.search.max.limit": ("schema_search_max_limit", _COUNT),
+    "subject.search.default.limit": ("subject_search_default_limit", _COUNT),
+    "subject.search.max.limit": ("subject_search_max_limit", _COUNT),
+    "response.mediatype.default": (
+        "response_media_type",
+        _choice(*MEDIA_TYPES, fold=str.lower),
+    ),
+    "request.max.bytes": ("request_max_bytes", _number(1, 1 << 30)),
+    "request.timeout.ms": ("request_timeout_ms", _MILLISECONDS),
+    "idle.timeout.ms": ("idle_timeout_ms", _MILLISECONDS),
+    "worker.queue.size": ("worker_queue_size", _number(1, 100_000)),
+    "authentication.method": ("authentication_method", _choice("NONE", "BASIC")),
+    "authentication.realm": ("authentication_realm", _name),
+    "authentication.roles": ("authentication_roles", _roles),
+    "authentication.users.file": ("authentication_users_file", _name),
+    "ssl.certificate.location": ("ssl_certificate_location", _name),
+    "ssl.keystore.location": ("ssl_certificate_location", _name),
+    "ssl.key.location": ("ssl_key_location", _name),
+    "ssl.key.password": ("ssl_key_password", _text),
+    "ssl.ca.location": ("ssl_ca_location", _name),
+    "ssl.truststore.location": ("ssl_ca_location", _name),
+    "ssl.client.authentication": ("ssl_client_authentication", _choice(*CLIENT_AUTHENTICATION)),
+}
+# Known to everybody who runs the JVM's registry, and of no meaning here.
+_WITHOUT_EFFECT: Final = frozenset(
+    {
+        "metric.reporters",
+        "request.logger.name",
+        "response.mediatype.preferred",
+        "shutdown.graceful.ms",
+        "schema.providers",
+        "schema.registry.zk.namespace",
+        "ssl.keystore.type",
+        "ssl.keystore.password",
+        "ssl.truststore.type",
+        "ssl.truststore.password",
+        "ssl.protocol",
+        "compression.enable",
+    }
+)
+_PREFIXES_WITHOUT_EFFECT: Final = ("metrics.", "confluent.", "access.control.", "websocket.")

@@ -1,0 +1,256 @@
+"""What a proxy is told: Confluent's key names, read once and checked before anything starts.
+
+`kafka-rest.properties` works as it is. Keys that only mean something to a JVM are known and have
+no effect; unknown ones are reported; a bad value is a `ConfigError` that names the key, the value
+and what is allowed. The module opens no file and no socket.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from headrace.client.registry.settings import RegistrySettings, registry_settings
+from headrace.client.settings import ClientSettings, client_settings
+from headrace.errors import ConfigError
+from headrace.rest.librdkafka import CONSUMER_NAMES, PRODUCER_NAMES
+
+CLIENT_AUTHENTICATION: Final = ("NONE", "REQUESTED", "REQUIRED")
+DEFAULT_REGISTRY: Final = "http://localhost:8081"
+
+
+class Listener(NamedTuple):
+    """Where HTTP is spoken; port 0 takes a free one."""
+
+    scheme: str
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class RestSettings:
+    """Every setting with its default."""
+
+    kafka: ClientSettings
+    registry: RegistrySettings
+    producer: Mapping[str, str] = field(default_factory=dict)
+    consumer: Mapping[str, str] = field(default_factory=dict)
+    listeners: tuple[Listener, ...] = (Listener("http", "0.0.0.0", 8082),)
+    id: str = ""
+    host_name: str = ""
+    consumer_request_timeout_ms: int = 1000
+    consumer_request_max_bytes: int = 64 << 20
+    consumer_instance_timeout_ms: int = 300_000
+    consumer_instances_max: int = 200
+    consumer_threads: int = 50
+    fetch_min_bytes: int = -1
+    peers: tuple[str, ...] = ()
+    peer_discovery: str = "GROUP"
+    peer_group_id: str = "kafka-rest"
+    request_max_bytes: int = 16 << 20
+    request_timeout_ms: int = 30_000
+    idle_timeout_ms: int = 30_000
+    connections_max: int = 1000
+    rate_limit_enable: bool = False
+    rate_limit_permits_per_sec: int = 50
+    rate_limit_burst: int = 100
+    authentication_method: str = "NONE"
+    authentication_realm: str = "headrace"
+    authentication_users_file: str | None = None
+    allow_origin: tuple[str, ...] = ()
+    allow_methods: tuple[str, ...] = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD")
+    allow_headers: tuple[str, ...] = ("*",)
+    ssl_certificate_location: str | None = None
+    ssl_key_location: str | None = None
+    ssl_key_password: str | None = field(default=None, repr=False)
+    ssl_ca_location: str | None = None
+    ssl_client_authentication: str = "NONE"
+
+    def client_settings(self) -> ClientSettings:
+        """How our own raw client reaches the cluster."""
+        return self.kafka
+
+    def advertised(self, bound: Listener) -> Listener:
+        """How other instances reach the listener that was bound."""
+        host = self.host_name or bound.host
+        if host in ("0.0.0.0", "::", ""):
+            host = socket.gethostname()
+        return Listener(bound.scheme, host, bound.port)
+
+
+def rest_settings(properties: Mapping[str, str]) -> tuple[RestSettings, tuple[str, ...]]:
+    """The settings in these properties, and the names among them that are not known."""
+    values: dict[str, Any] = {}
+    rest: dict[str, dict[str, str]] = {"client.": {}, "producer.": {}, "consumer.": {}}
+    registry = {"schema.registry.url": DEFAULT_REGISTRY}
+    unknown = []
+    for name, text in properties.items():
+        if name in _READERS:
+            key, read = _READERS[name]
+            values[key] = read(name, str(text).strip())
+        elif name == "bootstrap.servers":
+            rest["client."][name] = str(text)
+        elif name.startswith("schema.registry."):
+            registry[name] = str(text)
+        elif name not in _WITHOUT_EFFECT and not name.startswith(_PREFIXES_WITHOUT_EFFECT):
+            prefix = name[: name.find(".") + 1]
+            if prefix in rest:
+                rest[prefix][name.removeprefix(prefix)] = str(text).strip()
+            else:
+                unknown.append(name)
+    kafka, strange = client_settings({"client.id": "kafka-rest", **rest["client."]})
+    unknown += [f"client.{name}" for name in strange]
+    for prefix, known in (("producer.", PRODUCER_NAMES), ("consumer.", CONSUMER_NAMES)):
+        unknown += [prefix + name for name in rest[prefix] if name not in known]
+        values[prefix[:-1]] = {name: text for name, text in rest[prefix].items() if name in known}
+    settings = RestSettings(kafka=kafka, registry=registry_settings(registry), **values)
+    _check(settings)
+    return settings, tuple(unknown)
+
+
+def _check(settings: RestSettings) -> None:
+    schemes = {listener.scheme for listener in settings.listeners}
+    if "https" in schemes and settings.ssl_certificate_location is None:
+        raise ConfigError(
+            "listeners has an https address: set ssl.keystore.location to a PEM file with the key "
+            "and its certificates (or ssl.certificate.location and ssl.key.location)"
+        )
+    if settings.authentication_method == "BASIC" and settings.authentication_users_file is None:
+        raise ConfigError(
+            "authentication.method=BASIC needs users: set authentication.users.file to a file "
+            "with lines `name: password`"
+        )
+
+
+# -- one reader per kind of value ------------------------------------------------------------------
+
+
+def _listeners(name: str, text: str) -> tuple[Listener, ...]:
+    found = tuple(_listener(name, part) for part in _words(name, text))
+    if not found:
+        raise ConfigError(f"{name}={text!r}: give at least one, such as http://0.0.0.0:8082")
+    return found
+
+
+def _listener(name: str, part: str) -> Listener:
+    scheme, separator, rest = part.partition("://")
+    host, _, port = rest.rstrip("/").rpartition(":")
+    allowed = scheme.lower() in ("http", "https") and separator
+    if not allowed or not host or not port.isdecimal() or int(port) > 65535:
+        raise ConfigError(
+            f"{name}={part!r}: allowed are http://host:port and https://host:port, several by "
+            "commas, ports from 0 to 65535"
+        )
+    return Listener(scheme.lower(), host.strip("[]"), int(port))
+
+
+def _port(name: str, text: str) -> tuple[Listener, ...]:
+    return _listeners(name, f"http://0.0.0.0:{text}")
+
+
+def _peers(name: str, text: str) -> tuple[str, ...]:
+    return tuple(_listener(name, each).url for each in _words(name, text))
+
+
+def _words(name: str, text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _text(name: str, text: str) -> str:
+    return text
+
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ConfigError(f"{name}={text!r}: allowed are true and false")
+    return text.lower() == "true"
+
+
+def _number(least: int, most: int) -> Callable[[str, str], int]:
+    def read(name: str, text: str) -> int:
+        digits = text.removeprefix("-")
+        if not digits.isdecimal() or not least <= int(text) <= most:
+            raise ConfigError(f"{name}={text!r}: allowed are whole numbers from {least} to {most}")
+        return int(text)
+
+    return read
+
+
+def _choice(*allowed: str) -> Callable[[str, str], str]:
+    def read(name: str, text: str) -> str:
+        if text.upper() not in allowed:
+            raise ConfigError(f"{name}={text!r}: allowed are {', '.join(allowed)}")
+        return text.upper()
+
+    return read
+
+
+_MILLISECONDS: Final = _number(1, 0x7FFFFFFF)
+_COUNT: Final = _number(1, 1_000_000)
+
+_READERS: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
+    "listeners": ("listeners", _listeners),
+    "port": ("listeners", _port),
+    "id": ("id", _text),
+    "host.name": ("host_name", _text),
+    "consumer.request.timeout.ms": ("consumer_request_timeout_ms", _MILLISECONDS),
+    "consumer.request.max.bytes": ("consumer_request_max_bytes", _number(1, 1 << 30)),
+    "consumer.instance.timeout.ms": ("consumer_instance_timeout_ms", _MILLISECONDS),
+    "consumer.instances.max": ("consumer_instances_max", _number(0, 100_000)),
+    "consumer.threads": ("consumer_threads", _number(1, 1000)),
+    "fetch.min.bytes": ("fetch_min_bytes", _number(-1, 0x7FFFFFFF)),
+    "peers": ("peers", _peers),
+    "peer.discovery": ("peer_discovery", _choice("GROUP", "NONE")),
+    "peer.group.id": ("peer_group_id", _text),
+    "request.max.bytes": ("request_max_bytes", _number(1, 1 << 30)),
+    "request.timeout.ms": ("request_timeout_ms", _MILLISECONDS),
+    "idle.timeout.ms": ("idle_timeout_ms", _MILLISECONDS),
+    "connections.max": ("connections_max", _COUNT),
+    "rate.limit.enable": ("rate_limit_enable", _flag),
+    "rate.limit.permits.per.sec": ("rate_limit_permits_per_sec", _COUNT),
+    "rate.limit.burst": ("rate_limit_burst", _COUNT),
+    "authentication.method": ("authentication_method", _choice("NONE", "BASIC")),
+    "authentication.realm": ("authentication_realm", _text),
+    "authentication.users.file": ("authentication_users_file", _text),
+    "access.control.allow.origin": ("allow_origin", _words),
+    "access.control.allow.methods": ("allow_methods", _words),
+    "access.control.allow.headers": ("allow_headers", _words),
+    "ssl.certificate.location": ("ssl_certificate_location", _text),
+    "ssl.keystore.location": ("ssl_certificate_location", _text),
+    "ssl.key.location": ("ssl_key_location", _text),
+    "ssl.key.password": ("ssl_key_password", _text),
+    "ssl.ca.location": ("ssl_ca_location", _text),
+    "ssl.truststore.location": ("ssl_ca_location", _text),
+    "ssl.client.authentication": ("ssl_client_authentication", _choice(*CLIENT_AUTHENTICATION)),
+}
+# Known to everybody who runs the JVM's proxy, and of no meaning here.
+_WITHOUT_EFFECT: Final = frozenset(
+    {
+        "advertised.listeners",
+        "authentication.roles",
+        "compression.enable",
+        "consumer.iterator.backoff.ms",
+        "consumer.iterator.timeout.ms",
+        "debug",
+        "metric.reporters",
+        "producer.threads",
+        "request.logger.name",
+        "response.mediatype.default",
+        "response.mediatype.preferred",
+        "shutdown.graceful.ms",
+        "ssl.keystore.password",
+        "ssl.keystore.type",
+        "ssl.protocol",
+        "ssl.truststore.password",
+        "ssl.truststore.type",
+        "zookeeper.connect",
+    }
+)
+_PREFIXES_WITHOUT_EFFECT: Final = ("metrics.", "confluent.", "simpleconsumer.", "websocket.")

@@ -1,0 +1,128 @@
+"""Who may ask: basic authentication, TLS, and pages of other origins."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import ssl
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import ConfigError
+from headrace.rest.users import Authenticator, matches, read_users
+from tests.rest.service import Service, error_of
+
+
+def basic(user: str, password: str) -> dict[str, str]:
+    token = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return {"Authorization": f"Basic {token}"}
+
+
+@pytest.mark.spec("admin:RP-13")
+def test_40101_without_a_user(start_proxy: Callable[..., Service], tmp_path: Path) -> None:
+    """authentication.method=BASIC: a user of the file, or 401 with a challenge."""
+    users = tmp_path / "users"
+    users.write_text("# who\nalice: plain:wonder:land, developer\n")
+    properties = {
+        "authentication.method": "BASIC",
+        "authentication.realm": "shop",
+        "authentication.users.file": users,
+    }
+    with start_proxy(properties) as proxy:
+        wrong = [
+            {},
+            basic("alice", "nothing"),
+            basic("bob", "wonder:land"),
+            {"Authorization": "Basic ***"},
+            {"Authorization": "Bearer x"},
+            {"Authorization": "Basic " + "A" * 9000},
+        ]
+        for headers in wrong:
+            reply = proxy.get("/topics", headers=headers)
+            assert error_of(reply)[:2] == (401, 40101)
+            assert reply.headers["www-authenticate"] == 'Basic realm="shop", charset="UTF-8"'
+        for _ in range(2):
+            assert proxy.get("/topics", headers=basic("alice", "wonder:land")).status == 200
+        assert proxy.get("/").status == 200
+
+
+def test_passwords_are_kept_as_hashes() -> None:
+    """scrypt and PBKDF2, in the form that Schema Registry's file has."""
+    from hashlib import pbkdf2_hmac, scrypt
+
+    salt = b"0123456789abcdef"
+    strong = scrypt(b"secret", salt=salt, n=1 << 14, r=8, p=1, maxmem=64 << 20).hex()
+    older = pbkdf2_hmac("sha256", b"secret", salt, 1000).hex()
+    for stored in (f"scrypt:{salt.hex()}:{strong}", f"pbkdf2:1000:{salt.hex()}:{older}"):
+        assert matches("secret", stored)
+        assert not matches("Secret", stored)
+
+
+def test_a_proven_header_is_remembered() -> None:
+    """The slow check happens once."""
+    authenticator = Authenticator({"alice": "plain:x"})
+    header = basic("alice", "x")["Authorization"]
+    assert authenticator.remembered(header) is None
+    assert authenticator.check(header) == "alice"
+    assert authenticator.remembered(header) == "alice"
+    assert authenticator.check(basic("alice", "y")["Authorization"]) is None
+
+
+@pytest.mark.parametrize("text", ["", "alice", "alice: secret", ": plain:x", "a: scrypt:zz:zz"])
+def test_a_file_of_users_that_is_wrong_is_told_so(tmp_path: Path, text: str) -> None:
+    """Nobody is let in by mistake: the proxy does not start."""
+    path = tmp_path / "users"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="users"):
+        read_users(str(path))
+
+
+def test_listeners_may_be_https(start_proxy: Callable[..., Service], tmp_path: Path) -> None:
+    """A PEM file with key and certificate; plain HTTP on that port is closed."""
+    pem = tmp_path / "server.pem"
+    key = tmp_path / "key.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+            *("-nodes", "-keyout", str(key), "-out", str(pem), "-days", "2"),
+            *("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    authority = pem.read_text()
+    pem.write_text(authority + key.read_text())
+    properties = {"listeners": "https://127.0.0.1:0", "ssl.keystore.location": pem}
+    with start_proxy(properties) as proxy:
+        assert proxy.url.startswith("https://")
+        context = ssl.create_default_context(cadata=authority)
+        connection = http.client.HTTPSConnection(
+            "localhost", proxy.address[1], timeout=10, context=context
+        )
+        connection.request("GET", "/")
+        assert connection.getresponse().read() == b"{}"
+        connection.close()
+        with pytest.raises((OSError, http.client.HTTPException)):
+            proxy.get("/", timeout_s=5)
+
+
+def test_other_origins_are_let_in_only_where_set(
+    start_proxy: Callable[..., Service], proxy: Service
+) -> None:
+    """CORS is off by default; access.control.allow.origin names who may."""
+    origin = {"Origin": "https://shop.example"}
+    assert "access-control-allow-origin" not in proxy.get("/", headers=origin).headers
+    with start_proxy({"access.control.allow.origin": "https://shop.example"}) as open_proxy:
+        reply = open_proxy.get("/topics", headers=origin)
+        assert reply.headers["access-control-allow-origin"] == "https://shop.example"
+        other = open_proxy.get("/topics", headers={"Origin": "https://other.example"})
+        assert "access-control-allow-origin" not in other.headers
+        preflight = open_proxy.request(
+            "OPTIONS",
+            "/topics/t",
+            headers={**origin, "Access-Control-Request-Method": "POST"},
+        )
+        assert preflight.status == 200
