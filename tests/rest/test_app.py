@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import time
 from collections.abc import Callable
 
@@ -73,3 +74,22 @@ def test_the_end_of_a_proxy_ends_its_consumers(
     connection = rest_cluster.coordinator(fresh_name)
     (group,) = connection.call(DescribeGroupsRequest(groups=[fresh_name])).groups
     assert (group.group_state, group.members) == ("Empty", [])
+
+
+def test_an_open_stream_does_not_hold_up_the_end(start_proxy: Callable[..., Service]) -> None:
+    """SIGTERM ends a stream of events at once and without a word; its reader sees the end."""
+    with start_proxy() as proxy:
+        (cluster,) = proxy.get("/v3/clusters").json["data"]
+        path = f"/v3/clusters/{cluster['cluster_id']}/topics/{{}}/records:events"
+        topic = {"topic_name": "stream-at-the-end"}
+        made = f"/v3/clusters/{cluster['cluster_id']}/topics"
+        assert proxy.post(made, topic, content_type="application/json").status == 201
+        connection = http.client.HTTPConnection(*proxy.address, timeout=30)
+        connection.request("GET", path.format("stream-at-the-end"))
+        response = connection.getresponse()
+        assert response.status == 200
+        began = time.monotonic()
+    assert time.monotonic() - began < 4.5, "the server waited for the stream"
+    while response.read1(1 << 16):
+        pass
+    connection.close()

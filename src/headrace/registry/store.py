@@ -127,7 +127,6 @@ class TopicStore:
         self._closing.set()
         if self._thread.is_alive():
             self._thread.join(_FETCH_WAIT_MS / 1000 + 1)
-        self._reading.close()
         self._writing.close()
 
     @property
@@ -241,6 +240,8 @@ class TopicStore:
                     _LOG.warning("the topic %s cannot be followed: %s", self._place.topic, error)
                 self._failure = str(error)
                 self._closing.wait(_RETRY_S)
+        # Here and not in `close`: a fetch under way would connect anew.
+        self._reading.close()
 
     def _read(self, fetcher: PartitionFetcher) -> None:
         """Fetch once and apply what came, batch by batch."""

@@ -23,6 +23,7 @@ from headrace.rest.errors import RestError, response_of
 from headrace.rest.guard import Guard
 from headrace.rest.live import routes as live
 from headrace.rest.live.access import close as close_live
+from headrace.rest.live.access import stop as stop_live
 from headrace.rest.openapi import document_route, routes_of
 from headrace.rest.settings import RestSettings
 from headrace.rest.v3 import routes as v3
@@ -130,7 +131,8 @@ async def _serve(settings: RestSettings, announce: Callable[[str], Any]) -> None
             [
                 (each, [socket for socket, where in bound if where.scheme == scheme])
                 for scheme, each in servers.items()
-            ]
+            ],
+            on_stop=lambda: stop_live(app),
         )
     finally:
         close_live(app)

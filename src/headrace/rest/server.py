@@ -12,7 +12,7 @@ import contextlib
 import signal
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.errors import ConfigError
@@ -137,11 +137,14 @@ def _bounded_protocol(head_timeout_s: float) -> Any:
     return BoundedProtocol
 
 
-async def run(servers: list[tuple[Server, list[socket.socket]]]) -> None:
-    """Serve until SIGTERM or SIGINT."""
+async def run(
+    servers: list[tuple[Server, list[socket.socket]]], *, on_stop: Callable[[], None]
+) -> None:
+    """Serve until SIGTERM or SIGINT; `on_stop` ends the answers that would go on for ever."""
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
+        on_stop()
         for server, _ in servers:
             server.should_exit = True
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from headrace.testing import Broker
-from tests.robustness.openapi import service
+from tests.rest.service import Service
 
 
 @pytest.fixture(scope="module")
@@ -15,5 +15,5 @@ def registry_url() -> Iterator[str]:
     """The address of a running registry."""
     with Broker() as broker:
         store = {"kafkastore.bootstrap.servers": f"PLAINTEXT://{broker.bootstrap_servers}"}
-        with service("registry", store) as url:
-            yield url
+        with Service("headrace.registry", store) as registry:
+            yield registry.url

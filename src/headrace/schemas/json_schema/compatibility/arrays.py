@@ -7,7 +7,9 @@ a rest here, and the rest makes a content model as it does for objects.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from headrace.schemas.json_schema.compatibility.bounds import at_least, at_most, compare_bound
 from headrace.schemas.json_schema.compatibility.comparison import (
@@ -20,8 +22,17 @@ from headrace.schemas.json_schema.compatibility.comparison import (
 from headrace.schemas.json_schema.compatibility.containment import compare_containment
 from headrace.schemas.json_schema.compatibility.content_model import Openness, openness_of
 from headrace.schemas.json_schema.documents import Node
-from headrace.schemas.json_schema.drafts import DRAFT_2020_12, accepts_everything, accepts_nothing
+from headrace.schemas.json_schema.drafts import (
+    DRAFT_2020_12,
+    LOCAL_DEFINITIONS,
+    accepts_everything,
+    accepts_nothing,
+)
 from headrace.schemas.json_schema.text import compact_sorted
+
+
+_REFERENCE: Final = re.compile(r'"\$(?:ref|dynamicRef|recursiveRef)":"([^"]*)"')
+_LOCAL: Final = re.compile(r"#/(?:definitions|\$defs)/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +147,8 @@ def _compare_unevaluated(
             return []
         step = "ADDED" if openness_of(before) is Openness.CLOSED else "EXTENDED"
         return [Difference(f"UNEVALUATED_ITEMS_{step}", at, before.schema)]
-    if before is not None and _surroundings(writer) == _surroundings(reader):
+    around = _surroundings(writer)
+    if before is not None and around is not None and around == _surroundings(reader):
         return comparison.compare(before, after, at)
     step = "REMOVED" if openness_of(after) is Openness.CLOSED else "NARROWED"
     shown = ABSENT if before is None else before.schema
@@ -148,8 +160,15 @@ def _unevaluated(node: Node) -> Node | None:
     return node.sub("unevaluatedItems") if known else None
 
 
-def _surroundings(node: Node) -> str:
+def _surroundings(node: Node) -> str | None:
+    """The keywords that decide which items are evaluated; None if references make that unclear."""
     assert isinstance(node.schema, dict)
     around = {"items", "prefixItems", "additionalItems", "contains", *node.draft.in_place}
     around |= {*node.draft.references}
-    return compact_sorted({name: each for name, each in node.schema.items() if name in around})
+    own = {name: each for name, each in node.schema.items() if name in around}
+    root = node.documents.root.schema
+    definitions = [root.get(name) for name in LOCAL_DEFINITIONS] if isinstance(root, dict) else []
+    if not _REFERENCE.search(compact_sorted(own)):
+        return compact_sorted(own)
+    text = compact_sorted([own, definitions])
+    return text if all(_LOCAL.match(each) for each in _REFERENCE.findall(text)) else None

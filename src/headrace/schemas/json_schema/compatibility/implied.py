@@ -10,6 +10,7 @@ from typing import Final
 
 from headrace.schemas.json_schema.compatibility.comparison import Comparison, follow
 from headrace.schemas.json_schema.documents import Node
+from headrace.schemas.json_schema.text import comparable_text
 
 ALL_TYPES: Final = frozenset({"null", "boolean", "object", "array", "string", "number"})
 
@@ -77,7 +78,9 @@ def listed_values(node: Node) -> list[object] | None:
     if isinstance(node.schema.get("enum"), list):
         values = node.schema["enum"]
     if "const" in node.schema and "const" in node.draft.assertions:
-        values = [node.schema["const"]]
+        constant = comparable_text(node.schema["const"])
+        listed = [node.schema["const"]] if values is None else values
+        values = [each for each in listed if comparable_text(each) == constant]
     return values
 
 

@@ -16,7 +16,8 @@ def compare_values(
     after = listed_values(reader)
     if before is None and after is None:
         return []
-    kind = _kind(_texts(before or _few_values(comparison, writer)), _texts(after))
+    few = _few_values(comparison, writer) if before is None else before
+    kind = _kind(_texts(few), _texts(after))
     if kind is None:
         return []
     keyword = "const" if "const" in _keywords(writer if after is None else reader) else "enum"
