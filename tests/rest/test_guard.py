@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from headrace.errors import ConfigError
-from headrace.rest.users import Authenticator, matches, read_users
 from tests.rest.service import Service, error_of
 
 
@@ -47,37 +45,6 @@ def test_40101_without_a_user(start_proxy: Callable[..., Service], tmp_path: Pat
         for _ in range(2):
             assert proxy.get("/topics", headers=basic("alice", "wonder:land")).status == 200
         assert proxy.get("/").status == 200
-
-
-def test_passwords_are_kept_as_hashes() -> None:
-    """scrypt and PBKDF2, in the form that Schema Registry's file has."""
-    from hashlib import pbkdf2_hmac, scrypt
-
-    salt = b"0123456789abcdef"
-    strong = scrypt(b"secret", salt=salt, n=1 << 14, r=8, p=1, maxmem=64 << 20).hex()
-    older = pbkdf2_hmac("sha256", b"secret", salt, 1000).hex()
-    for stored in (f"scrypt:{salt.hex()}:{strong}", f"pbkdf2:1000:{salt.hex()}:{older}"):
-        assert matches("secret", stored)
-        assert not matches("Secret", stored)
-
-
-def test_a_proven_header_is_remembered() -> None:
-    """The slow check happens once."""
-    authenticator = Authenticator({"alice": "plain:x"})
-    header = basic("alice", "x")["Authorization"]
-    assert authenticator.remembered(header) is None
-    assert authenticator.check(header) == "alice"
-    assert authenticator.remembered(header) == "alice"
-    assert authenticator.check(basic("alice", "y")["Authorization"]) is None
-
-
-@pytest.mark.parametrize("text", ["", "alice", "alice: secret", ": plain:x", "a: scrypt:zz:zz"])
-def test_a_file_of_users_that_is_wrong_is_told_so(tmp_path: Path, text: str) -> None:
-    """Nobody is let in by mistake: the proxy does not start."""
-    path = tmp_path / "users"
-    path.write_text(text)
-    with pytest.raises(ConfigError, match="users"):
-        read_users(str(path))
 
 
 def test_listeners_may_be_https(start_proxy: Callable[..., Service], tmp_path: Path) -> None:

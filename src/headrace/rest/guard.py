@@ -7,6 +7,7 @@ watches the process needs no password.
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,8 @@ from starlette.datastructures import Headers
 from headrace.rest import errors
 from headrace.rest.errors import RestError, response_of
 from headrace.rest.limits import RateLimit
-from headrace.rest.users import Authenticator, read_users
+from headrace.security.basic import BasicAuthenticator
+from headrace.security.user_file import read_user_file
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -30,10 +32,12 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: RestSettings) -> None:
         self._app = app
-        self._authenticator: Authenticator | None = None
+        self._authenticator: BasicAuthenticator | None = None
         if settings.authentication_method == "BASIC":
             assert settings.authentication_users_file is not None
-            self._authenticator = Authenticator(read_users(settings.authentication_users_file))
+            users = read_user_file(settings.authentication_users_file)
+            stored = {name: user.stored for name, user in users.items()}
+            self._authenticator = BasicAuthenticator(stored, secrets.token_bytes(32))
         self._realm = settings.authentication_realm.replace('"', "'")
         self._limit: RateLimit | None = None
         if settings.rate_limit_enable:
@@ -52,11 +56,11 @@ class Guard:
     async def _sign_in(self, scope: Scope) -> str | None:
         if self._authenticator is None:
             return None
-        header = Headers(scope=scope).get("authorization", "")
-        user = self._authenticator.remembered(header)
+        header = Headers(scope=scope).get("authorization", "").encode("latin-1")
+        user = self._authenticator.remembered(header, time.monotonic())
         if user is None:
             user = await asyncio.get_running_loop().run_in_executor(
-                None, self._authenticator.check, header
+                None, self._authenticator.check, header, time.monotonic()
             )
         if user is None:
             raise errors.unauthenticated()

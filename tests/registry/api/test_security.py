@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import ConfigError
-from headrace.registry.auth import Authenticator, Role, hashed, matches, read_users
+from headrace.registry.auth import Role, hashed, read_users
 from headrace.testing import Broker
 from tests.registry.certificates import make_pem
 from tests.registry.running import RunningRegistry
@@ -128,55 +127,13 @@ def test_a_follower_forwards_over_tls_with_the_users_name(
 # -- the file of users -----------------------------------------------------------------------------
 
 
-def test_passwords_in_three_forms(tmp_path: Path) -> None:
-    """scrypt, PBKDF2 and, for tests, plain; the right one matches and no other."""
-    digest = hashlib.pbkdf2_hmac("sha256", b"b", b"salt", 1000).hex()
+def test_everybody_has_a_role(tmp_path: Path) -> None:
+    """One of three, in any case; a line without one is refused."""
     file = tmp_path / "users"
-    file.write_text(
-        f"a: {hashed('a')}, admin\nb: pbkdf2:1000:{b'salt'.hex()}:{digest}, developer\n"
-        "c: plain:c, READ-ONLY\n"
-    )
+    file.write_text("a: plain:a, admin\nb: plain:b, developer\nc: plain:c, READ-ONLY\n")
     users = read_users(str(file))
     assert [user.role for user in users.values()] == [Role.ADMIN, Role.DEVELOPER, Role.READ_ONLY]
-    for name, user in users.items():
-        assert matches(name, user.stored)
-        assert not matches(name + "x", user.stored)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "a",
-        "a: b",
-        "a: plain:b, boss",
-        "a: b, admin",
-        "a: scrypt:zz:zz, admin",
-        "a: scrypt:00, admin",
-        "a: pbkdf2:0:00:00, admin",
-        "a: pbkdf2:x, admin",
-        ": plain:b, admin",
-        "x" * (2 << 20),
-    ],
-)
-def test_a_bad_file_is_a_config_error(tmp_path: Path, text: str) -> None:
-    """It names the file, and the line where there is one."""
-    file = tmp_path / "users"
-    file.write_text(text)
-    with pytest.raises(ConfigError, match=r"users"):
-        read_users(str(file))
-    with pytest.raises(ConfigError, match="cannot be read"):
-        read_users(str(tmp_path / "missing"))
-
-
-def test_what_was_proven_is_remembered(tmp_path: Path) -> None:
-    """The slow hash is computed once; a wrong password is never remembered."""
-    file = tmp_path / "users"
-    file.write_text(f"a: {hashed('a')}, admin")
-    door = Authenticator(read_users(str(file)), "realm")
-    right, wrong = b"Basic YTph", b"Basic YTpi"
-    assert door.remembered(right) is None
-    assert door.check(right) is not None
-    assert door.remembered(right) is not None
-    assert door.check(wrong) is None
-    assert door.remembered(wrong) is None
+    for bad in ("a: plain:b, boss", "a: plain:b"):
+        file.write_text(bad)
+        with pytest.raises(ConfigError, match=r"line 1: .* one of the roles"):
+            read_users(str(file))

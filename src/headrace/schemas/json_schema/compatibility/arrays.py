@@ -30,7 +30,6 @@ from headrace.schemas.json_schema.drafts import (
 )
 from headrace.schemas.json_schema.text import compact_sorted
 
-
 _REFERENCE: Final = re.compile(r'"\$(?:ref|dynamicRef|recursiveRef)":"([^"]*)"')
 _LOCAL: Final = re.compile(r"#/(?:definitions|\$defs)/")
 
@@ -162,10 +161,10 @@ def _unevaluated(node: Node) -> Node | None:
 
 def _surroundings(node: Node) -> str | None:
     """The keywords that decide which items are evaluated; None if references make that unclear."""
-    assert isinstance(node.schema, dict)
+    keywords = node.schema if isinstance(node.schema, dict) else {}
     around = {"items", "prefixItems", "additionalItems", "contains", *node.draft.in_place}
     around |= {*node.draft.references}
-    own = {name: each for name, each in node.schema.items() if name in around}
+    own = {name: each for name, each in keywords.items() if name in around}
     root = node.documents.root.schema
     definitions = [root.get(name) for name in LOCAL_DEFINITIONS] if isinstance(root, dict) else []
     if not _REFERENCE.search(compact_sorted(own)):
