@@ -76,11 +76,17 @@ def test_408_for_a_body_that_does_not_come(strict: Service, topic: str) -> None:
 
 
 def test_a_head_that_does_not_come_closes_the_connection(strict: Service) -> None:
-    """Neither silence nor a header per minute keeps a connection."""
+    """Neither silence nor a header per minute keeps a connection: 408 and its end."""
     for begun in (b"", b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "):
         began = time.monotonic()
-        assert talk(strict, begun) == b""
+        assert talk(strict, begun).startswith(b"HTTP/1.1 408 ")
         assert time.monotonic() - began < 5
+
+
+def test_a_head_that_does_not_end_is_refused(strict: Service) -> None:
+    """More than 64 KiB of headers get 431 and the end of the connection."""
+    begun = b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * (65 << 10)
+    assert talk(strict, begun).startswith(b"HTTP/1.1 431 ")
 
 
 def test_a_client_that_goes_away_is_forgotten(strict: Service, topic: str) -> None:

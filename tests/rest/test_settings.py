@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import ConfigError
+from headrace.http.listeners import Listener
 from headrace.rest.librdkafka import consumer_properties, producer_properties
-from headrace.rest.settings import Listener, rest_settings
+from headrace.rest.settings import rest_settings
 
 
 def test_a_file_of_confluents_is_read_as_it_is() -> None:
@@ -118,4 +119,4 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
             check=False,
         )
     assert done.returncode == 1
-    assert "cannot be had" in done.stderr
+    assert "cannot be listened on" in done.stderr

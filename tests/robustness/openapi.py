@@ -40,12 +40,12 @@ def services() -> Iterator[dict[str, Service]]:
 def fuzz(url: str, seconds: float) -> int:
     """How schemathesis ended; what it found is printed."""
     program = Path(sys.executable).with_name("schemathesis")
-    words = ["fuzz", f"{url}/openapi.json", "--max-time", str(round(seconds)), "--continue-on-failure"]
+    limit = ["--max-time", str(round(seconds)), "--continue-on-failure"]
+    words = ["fuzz", f"{url}/openapi.json", *limit]
     # A stream of events has no end, and no bad request: the tests of live reading have it.
     more = ["--checks", "not_a_server_error", "--suppress-health-check", "all"]
     more += ["--exclude-path-regex", "records:events", "--request-timeout", "20"]
-    limit = seconds + 120
-    return subprocess.run([program, *words, *more], timeout=limit, check=False).returncode
+    return subprocess.run([program, *words, *more], timeout=seconds + 120, check=False).returncode
 
 
 def main() -> int:

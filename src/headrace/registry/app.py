@@ -21,13 +21,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from headrace.http.listeners import bind
+from headrace.http.server import build_server
 from headrace.registry.api.bodies import encode_error
 from headrace.registry.api.door import Door
 from headrace.registry.api.resource import respond
 from headrace.registry.api.routes import ENDPOINTS, build_routes
 from headrace.registry.api.service import Service
 from headrace.registry.errors import RegistryError
-from headrace.registry.http import bind, build_server
 from headrace.registry.instance import Registry
 from headrace.registry.openapi import build_openapi
 from headrace.registry.settings import RegistrySettings
@@ -132,7 +133,7 @@ async def _serve(settings: RegistrySettings, announce: Callable[[str], None]) ->
         )
         registry.join(listening)
         for _, where in bound:
-            announce(f"ready registry {where.scheme}://{where.host}:{where.port}")
+            announce(f"ready registry {where.url}")
         await asyncio.wait(
             [asyncio.create_task(stopping.wait()), *running], return_when=asyncio.FIRST_COMPLETED
         )

@@ -24,7 +24,8 @@ from typing import Final
 import msgspec
 
 from headrace.client.membership import Assignment, GroupMember, GroupProtocol
-from headrace.registry.settings import Listener, RegistrySettings
+from headrace.http.listeners import Listener
+from headrace.registry.settings import RegistrySettings
 
 _LOG: Final = logging.getLogger(__name__)
 

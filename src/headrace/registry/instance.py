@@ -23,13 +23,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NamedTuple, TypeVar
 
+from headrace.http.listeners import Listener
 from headrace.registry import errors
 from headrace.registry.decisions import Decision
 from headrace.registry.election import Election, identity_of
 from headrace.registry.errors import RegistryError
 from headrace.registry.forwarding import Carried, CarriedBack, Forwarder, NotDone
 from headrace.registry.parsed import ParsedSchemas
-from headrace.registry.settings import Listener, RegistrySettings
+from headrace.registry.settings import RegistrySettings
 from headrace.registry.state import Defaults, RegistryState
 from headrace.registry.store import Deposed, StoredRecord, TopicStore
 from headrace.registry.topic_records import noop_key

@@ -8,13 +8,13 @@ The module opens no file and no socket.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from headrace.client.settings import ClientSettings, client_settings
 from headrace.errors import ConfigError
+from headrace.http.listeners import Listener, parse_listeners
 from headrace.registry.auth import ROLE_NAMES, Role
 
 LEVELS: Final = (
@@ -33,14 +33,6 @@ MEDIA_TYPES: Final = (
     "application/json",
 )
 _STORE_PREFIX: Final = "kafkastore."
-
-
-class Listener(NamedTuple):
-    """Where HTTP is spoken; port 0 takes a free one."""
-
-    scheme: str
-    host: str
-    port: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +81,7 @@ class RegistrySettings:
 
     def advertised(self, bound: Listener) -> Listener:
         """How other instances reach the listener that was bound."""
-        host = self.host_name or bound.host
-        if host in ("0.0.0.0", "::", ""):
-            host = socket.gethostname()
-        return Listener(bound.scheme, host, bound.port)
+        return bound.advertised(self.host_name)
 
 
 def registry_settings(
@@ -149,27 +138,8 @@ def _check(settings: RegistrySettings) -> None:
 # -- one reader per kind of value ------------------------------------------------------------------
 
 
-def _listeners(name: str, text: str) -> tuple[Listener, ...]:
-    found = tuple(_listener(name, part.strip()) for part in text.split(",") if part.strip())
-    if not found:
-        raise ConfigError(f"{name}={text!r}: give at least one, such as http://0.0.0.0:8081")
-    return found
-
-
-def _listener(name: str, part: str) -> Listener:
-    scheme, separator, rest = part.partition("://")
-    host, _, port = rest.rstrip("/").rpartition(":")
-    allowed = scheme.lower() in ("http", "https") and separator
-    if not allowed or not host or not port.isdecimal() or int(port) > 65535:
-        raise ConfigError(
-            f"{name}={part!r}: allowed are http://host:port and https://host:port, several by "
-            "commas, ports from 0 to 65535"
-        )
-    return Listener(scheme.lower(), host.strip("[]"), int(port))
-
-
 def _port(name: str, text: str) -> tuple[Listener, ...]:
-    return _listeners(name, f"http://0.0.0.0:{text}")
+    return parse_listeners(name, f"http://0.0.0.0:{text}")
 
 
 def _text(name: str, text: str) -> str:
@@ -220,7 +190,7 @@ _MILLISECONDS: Final = _number(1, 0x7FFFFFFF)
 _COUNT: Final = _number(1, 0x7FFFFFFF)
 
 _READERS: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
-    "listeners": ("listeners", _listeners),
+    "listeners": ("listeners", parse_listeners),
     "port": ("listeners", _port),
     "host.name": ("host_name", _name),
     "inter.instance.protocol": (

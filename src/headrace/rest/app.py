@@ -17,6 +17,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headrace.http.listeners import bind
+from headrace.http.server import build_server
 from headrace.rest import server, v1, v2
 from headrace.rest.context import Proxy
 from headrace.rest.errors import RestError, response_of
@@ -118,10 +120,12 @@ async def _serve(settings: RestSettings, announce: Callable[[str], Any]) -> None
     proxy = Proxy(settings)
     app = build_app(proxy)
     servers = {
-        scheme: server.build_server(app, settings, scheme)
+        scheme: build_server(
+            app, settings, scheme, websockets=True, connections_max=settings.connections_max
+        )
         for scheme in sorted({listener.scheme for listener in settings.listeners})
     }
-    bound = [server.bind(listener) for listener in settings.listeners]
+    bound = [bind(listener) for listener in settings.listeners]
     proxy.start(bound[0][1])
     for _, where in bound:
         # The sockets listen already: whoever connects from now on is served in a moment.

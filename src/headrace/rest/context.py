@@ -19,7 +19,8 @@ from headrace.rest.producing import Outcome, OutRecord, SharedProducer
 from headrace.rest.registry_faults import translated
 
 if TYPE_CHECKING:
-    from headrace.rest.settings import Listener, RestSettings
+    from headrace.http.listeners import Listener
+    from headrace.rest.settings import RestSettings
 
 
 class Proxy:

@@ -28,7 +28,8 @@ from headrace.client.settings import ClientSettings
 from headrace.client.tls import tls_context
 
 if TYPE_CHECKING:
-    from headrace.rest.settings import Listener, RestSettings
+    from headrace.http.listeners import Listener
+    from headrace.rest.settings import RestSettings
 
 logger = logging.getLogger("kafkarest.peers")
 

@@ -7,31 +7,18 @@ and what is allowed. The module opens no file and no socket.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from headrace.client.registry.settings import RegistrySettings, registry_settings
 from headrace.client.settings import ClientSettings, client_settings
 from headrace.errors import ConfigError
+from headrace.http.listeners import Listener, parse_listener, parse_listeners
 from headrace.rest.librdkafka import CONSUMER_NAMES, PRODUCER_NAMES
 
 CLIENT_AUTHENTICATION: Final = ("NONE", "REQUESTED", "REQUIRED")
 DEFAULT_REGISTRY: Final = "http://localhost:8081"
-
-
-class Listener(NamedTuple):
-    """Where HTTP is spoken; port 0 takes a free one."""
-
-    scheme: str
-    host: str
-    port: int
-
-    @property
-    def url(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +66,7 @@ class RestSettings:
 
     def advertised(self, bound: Listener) -> Listener:
         """How other instances reach the listener that was bound."""
-        host = self.host_name or bound.host
-        if host in ("0.0.0.0", "::", ""):
-            host = socket.gethostname()
-        return Listener(bound.scheme, host, bound.port)
+        return bound.advertised(self.host_name)
 
 
 def rest_settings(properties: Mapping[str, str]) -> tuple[RestSettings, tuple[str, ...]]:
@@ -132,31 +116,12 @@ def _check(settings: RestSettings) -> None:
 # -- one reader per kind of value ------------------------------------------------------------------
 
 
-def _listeners(name: str, text: str) -> tuple[Listener, ...]:
-    found = tuple(_listener(name, part) for part in _words(name, text))
-    if not found:
-        raise ConfigError(f"{name}={text!r}: give at least one, such as http://0.0.0.0:8082")
-    return found
-
-
-def _listener(name: str, part: str) -> Listener:
-    scheme, separator, rest = part.partition("://")
-    host, _, port = rest.rstrip("/").rpartition(":")
-    allowed = scheme.lower() in ("http", "https") and separator
-    if not allowed or not host or not port.isdecimal() or int(port) > 65535:
-        raise ConfigError(
-            f"{name}={part!r}: allowed are http://host:port and https://host:port, several by "
-            "commas, ports from 0 to 65535"
-        )
-    return Listener(scheme.lower(), host.strip("[]"), int(port))
-
-
 def _port(name: str, text: str) -> tuple[Listener, ...]:
-    return _listeners(name, f"http://0.0.0.0:{text}")
+    return parse_listeners(name, f"http://0.0.0.0:{text}")
 
 
 def _peers(name: str, text: str) -> tuple[str, ...]:
-    return tuple(_listener(name, each).url for each in _words(name, text))
+    return tuple(parse_listener(name, each).url for each in _words(name, text))
 
 
 def _words(name: str, text: str) -> tuple[str, ...]:
@@ -196,7 +161,7 @@ _MILLISECONDS: Final = _number(1, 0x7FFFFFFF)
 _COUNT: Final = _number(1, 1_000_000)
 
 _READERS: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
-    "listeners": ("listeners", _listeners),
+    "listeners": ("listeners", parse_listeners),
     "port": ("listeners", _port),
     "id": ("id", _text),
     "host.name": ("host_name", _text),

@@ -7,8 +7,9 @@ import json
 import msgspec
 import pytest
 
+from headrace.http.listeners import Listener
 from headrace.registry.election import Identity, choose, identity_of
-from headrace.registry.settings import Listener, registry_settings
+from headrace.registry.settings import registry_settings
 
 
 def metadata(host: str, *, eligible: bool = True, leader: bool = False, port: int = 8081) -> bytes:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import ConfigError
+from headrace.http.listeners import Listener
 from headrace.registry.__main__ import read_arguments
-from headrace.registry.settings import Listener, registry_settings
+from headrace.registry.settings import registry_settings
 
 
 @pytest.mark.spec("slides:G24", "slides:G39")

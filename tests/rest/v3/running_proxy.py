@@ -13,11 +13,12 @@ from typing import Any, NamedTuple, Self
 
 from starlette.applications import Starlette
 
-from headrace.rest import server
+from headrace.http.listeners import Listener, bind
+from headrace.http.server import build_server
 from headrace.rest.app import build_app
 from headrace.rest.context import Proxy
 from headrace.rest.live import access
-from headrace.rest.settings import Listener, rest_settings
+from headrace.rest.settings import rest_settings
 
 TIMEOUT_S = 20
 BROKER = 1001
@@ -57,8 +58,8 @@ class RunningProxy:
         self._loop = asyncio.get_running_loop()
         proxy = Proxy(self._settings)
         self.app = build_app(proxy)
-        self._server = server.build_server(self.app, self._settings, "http")
-        bound, where = server.bind(Listener("http", "127.0.0.1", 0))
+        self._server = build_server(self.app, self._settings, "http", websockets=True)
+        bound, where = bind(Listener("http", "127.0.0.1", 0))
         self.port = where.port
         self._ready.set()
         try:

@@ -2,24 +2,47 @@
 
 uvicorn bounds neither how long a client may take to send the head of a request nor how long that
 may be, and answers what is no HTTP with plain text. Here such clients are cut off, and every answer
-is JSON.
+is JSON. The body is the application's business.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from headrace.errors import ConfigError
-from headrace.registry.settings import Listener, RegistrySettings
 
 _MAX_HEAD_BYTES: Final = 64 << 10
-_BACKLOG: Final = 1_024
+_MAX_FRAME_BYTES: Final = 1 << 20
+_GRACE_S: Final = 5
+_CLIENT_CERTIFICATES: Final = {
+    "NONE": ssl.CERT_NONE,
+    "REQUESTED": ssl.CERT_OPTIONAL,
+    "REQUIRED": ssl.CERT_REQUIRED,
+}
+
+
+class HttpSettings(Protocol):
+    """What the settings of every HTTP service have."""
+
+    @property
+    def request_timeout_ms(self) -> int: ...
+    @property
+    def idle_timeout_ms(self) -> int: ...
+    @property
+    def ssl_certificate_location(self) -> str | None: ...
+    @property
+    def ssl_key_location(self) -> str | None: ...
+    @property
+    def ssl_key_password(self) -> str | None: ...
+    @property
+    def ssl_ca_location(self) -> str | None: ...
+    @property
+    def ssl_client_authentication(self) -> str: ...
 
 
 class PatientProtocol(HttpToolsProtocol):
@@ -96,49 +119,41 @@ class _Nothing:
         return None
 
 
-def bind(listener: Listener) -> tuple[socket.socket, Listener]:
-    """A socket that is bound there, and where that is."""
-    family = socket.AF_INET6 if ":" in listener.host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        bound.bind((listener.host, listener.port))
-    except OSError as error:
-        bound.close()
-        raise ConfigError(
-            f"listeners: {listener.host}:{listener.port} cannot be listened on "
-            f"({error.strerror}): choose another address, or stop what uses it"
-        ) from None
-    port: int = bound.getsockname()[1]
-    return bound, Listener(listener.scheme, listener.host, port)
+def build_server(
+    app: Any,
+    settings: HttpSettings,
+    scheme: str,
+    *,
+    websockets: bool = False,
+    connections_max: int | None = None,
+) -> QuietServer:
+    """A server for the listeners of one scheme; more connections than it may have get 503."""
 
-
-def build_server(app: Any, settings: RegistrySettings, scheme: str) -> QuietServer:
-    """A server for the listeners of one scheme."""
-
-    class Protocol(PatientProtocol):
+    class BoundedProtocol(PatientProtocol):
         head_timeout_s = settings.request_timeout_ms / 1000
 
     config = uvicorn.Config(
         app,
-        http=Protocol,
-        ws="none",
-        loop="uvloop",
+        http=BoundedProtocol,
+        ws="auto" if websockets else "none",
+        ws_max_size=_MAX_FRAME_BYTES,
+        loop="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
-        backlog=_BACKLOG,
+        proxy_headers=False,
+        limit_concurrency=connections_max,
         timeout_keep_alive=max(1, settings.idle_timeout_ms // 1000),
-        timeout_graceful_shutdown=5,
+        timeout_graceful_shutdown=_GRACE_S,
     )
+    config.load()
     if scheme == "https":
-        config.load()
         config.ssl = server_context(settings)
     return QuietServer(config)
 
 
-def server_context(settings: RegistrySettings) -> ssl.SSLContext:
+def server_context(settings: HttpSettings) -> ssl.SSLContext:
     """What `https` listeners serve with."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     assert settings.ssl_certificate_location is not None, "settings are checked"
@@ -155,9 +170,5 @@ def server_context(settings: RegistrySettings) -> ssl.SSLContext:
             f"ssl.keystore.location={settings.ssl_certificate_location!r} cannot be used ({error}):"
             " PEM files with the key and its certificates, and ssl.key.password, are expected"
         ) from None
-    context.verify_mode = {
-        "NONE": ssl.CERT_NONE,
-        "REQUESTED": ssl.CERT_OPTIONAL,
-        "REQUIRED": ssl.CERT_REQUIRED,
-    }[settings.ssl_client_authentication]
+    context.verify_mode = _CLIENT_CERTIFICATES[settings.ssl_client_authentication]
     return context
