@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -31,10 +32,13 @@ def strict(start_proxy: Callable[..., Service]) -> Iterator[Service]:
 def talk(service: Service, data: bytes, *, timeout_s: float = 10) -> bytes:
     """Everything that comes back until the proxy closes the connection."""
     with socket.create_connection(service.address, timeout=timeout_s) as connection:
-        connection.sendall(data)
         answer = b""
-        while chunk := connection.recv(65536):
-            answer += chunk
+        # Whoever is refused in the middle of a sentence sees the answer, then the end.
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(data)
+        with contextlib.suppress(ConnectionError):
+            while chunk := connection.recv(65536):
+                answer += chunk
         return answer
 
 
@@ -84,8 +88,8 @@ def test_a_head_that_does_not_come_closes_the_connection(strict: Service) -> Non
 
 
 def test_a_head_that_does_not_end_is_refused(strict: Service) -> None:
-    """More than 64 KiB of headers get 431 and the end of the connection."""
-    begun = b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * (65 << 10)
+    """Headers without end get 431, and the connection is closed."""
+    begun = b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * 200_000
     assert talk(strict, begun).startswith(b"HTTP/1.1 431 ")
 
 
