@@ -102,6 +102,9 @@ def run(request: Request) -> int:
         return _run_broker(request, settings)
     from headrace.cluster.broker_config import BrokerConfig
 
+    # As Kafka's own server.properties for one machine has it: the registry chooses its primary
+    # through a group, and its first client should not wait three seconds for members to come.
+    settings.setdefault("group.initial.rebalance.delay.ms", "0")
     # A mistake in the settings is told before anything is started.
     BrokerConfig(settings)
     ports = {name: _port_of(request, name) for name in chosen if name != BROKER}
