@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from headrace.errors import ConfigError
 
-_BACKLOG: Final = 1_024
+BACKLOG: Final = 1_024
 _EVERYWHERE: Final = ("0.0.0.0", "::", "")
 
 
@@ -50,13 +50,12 @@ def parse_listener(name: str, part: str) -> Listener:
 
 
 def bind(listener: Listener) -> tuple[socket.socket, Listener]:
-    """A listening socket and where it is; whoever connects from now on is served in a moment."""
+    """A socket that is bound there, and where that is; it does not listen yet."""
     family = socket.AF_INET6 if ":" in listener.host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((listener.host, listener.port))
-        bound.listen(_BACKLOG)
     except OSError as error:
         bound.close()
         raise ConfigError(

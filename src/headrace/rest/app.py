@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headrace.http.listeners import bind
+from headrace.http.listeners import BACKLOG, bind
 from headrace.http.server import build_server
 from headrace.rest import server, v1, v2
 from headrace.rest.context import Proxy
@@ -127,8 +127,9 @@ async def _serve(settings: RestSettings, announce: Callable[[str], Any]) -> None
     }
     bound = [bind(listener) for listener in settings.listeners]
     proxy.start(bound[0][1])
-    for _, where in bound:
-        # The sockets listen already: whoever connects from now on is served in a moment.
+    for socket, where in bound:
+        # Whoever connects from now on is served in a moment.
+        socket.listen(BACKLOG)
         announce(f"ready rest {where.url}")
     try:
         await server.run(

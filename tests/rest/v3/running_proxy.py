@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 from starlette.applications import Starlette
 
-from headrace.http.listeners import Listener, bind
+from headrace.http.listeners import BACKLOG, Listener, bind
 from headrace.http.server import build_server
 from headrace.rest.app import build_app
 from headrace.rest.context import Proxy
@@ -60,6 +60,7 @@ class RunningProxy:
         self.app = build_app(proxy)
         self._server = build_server(self.app, self._settings, "http", websockets=True)
         bound, where = bind(Listener("http", "127.0.0.1", 0))
+        bound.listen(BACKLOG)
         self.port = where.port
         self._ready.set()
         try:

@@ -183,7 +183,7 @@ def sound(writer: Any, reader: Any, candidates: list[Any], validator: Any) -> No
 
 
 @settings(
-    max_examples=600,
+    max_examples=250,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
@@ -195,7 +195,7 @@ def test_what_is_called_compatible_is_read(change: tuple[Any, Any, list[Any]]) -
 
 
 @settings(
-    max_examples=400,
+    max_examples=200,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
@@ -206,7 +206,7 @@ def test_what_is_called_compatible_is_read_in_2020_12(change: tuple[Any, Any, li
     sound(*change, Draft202012Validator)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(schemas)
 def test_every_schema_reads_its_own_data(schema: Any) -> None:
     """A schema is compatible with a copy of itself, whatever it holds, under both policies."""
