@@ -107,10 +107,15 @@ def test_tls_is_verified(secured: RunningRegistry) -> None:
         secured.call("GET", "/subjects", tls=ssl.create_default_context())
 
 
+@pytest.mark.spec("admin:SR-10")
 def test_a_follower_forwards_over_tls_with_the_users_name(
     secured: RunningRegistry, tls: ssl.SSLContext, subject: str
 ) -> None:
-    """The role is checked where the write is done, too."""
+    """The role is checked where the write is done, too.
+
+    An instance of another data centre is such a follower: it is never the primary, and reads and
+    serves what the primary wrote.
+    """
     properties = {
         **{name: value for name, value in secured.properties.items() if name != "listeners"},
         "listeners": "https://127.0.0.1:0",

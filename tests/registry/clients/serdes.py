@@ -214,15 +214,15 @@ class Foreign:
         self._program = program
 
     def register(self, subject: str, contract: Contract) -> int:
-        return int(self._call("register", contract, subject=subject))
+        return int(self.call("register", contract, subject=subject))
 
     def encode(self, topic: str, contract: Contract, value: Any) -> bytes:
-        return base64.b64decode(self._call("encode", contract, topic=topic, value=value))
+        return base64.b64decode(self.call("encode", contract, topic=topic, value=value))
 
     def decode(self, topic: str, contract: Contract, data: bytes) -> Any:
-        return self._call("decode", contract, topic=topic, data=base64.b64encode(data).decode())
+        return self.call("decode", contract, topic=topic, data=base64.b64encode(data).decode())
 
-    def _call(self, op: str, contract: Contract, **arguments: Any) -> Any:
+    def call(self, op: str, contract: Contract, **arguments: Any) -> Any:
         return self._program.call(
             op,
             url=self._url,

@@ -232,7 +232,9 @@ def test_an_incompatible_schema_is_refused_in_every_language(
         assert client.register(subject, old) == first
 
 
-@pytest.mark.spec("slides:G13", "slides:G15", "slides:G19", "slides:G20")
+@pytest.mark.spec(
+    "slides:G13", "slides:G15", "slides:G19", "slides:G20", "admin:SR-01", "book2:E-02"
+)
 def test_the_whole_client_of_confluent_kafka(registry_url: str) -> None:
     """Each method of its client: subjects, versions, levels, compatibility, deletion."""
     client = SchemaRegistryClient({"url": registry_url})
@@ -258,3 +260,39 @@ def test_the_whole_client_of_confluent_kafka(registry_url: str) -> None:
     assert client.delete_subject(subject, permanent=True) == [1, 2]
     assert subject not in client.get_subjects()
     client.close()
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.spec("slides:G30", "admin:SR-03", "admin:SR-04")
+def test_java_reads_records_as_its_own_classes(clients: dict[str, Serdes]) -> None:
+    """`specific.avro.reader`: a SpecificRecord where a GenericRecord would come, in keys too."""
+    java = clients["java"]
+    assert isinstance(java, Foreign)
+    card = Contract(
+        "AVRO",
+        json.dumps(
+            {
+                "type": "record",
+                "name": "Card",
+                "fields": [{"name": "suit", "type": "string"}, {"name": "card", "type": "string"}],
+            }
+        ),
+    )
+    value = {"suit": "spades", "card": "ace"}
+    told = java.call("specific_avro", card, topic=next(_topics), value=value)
+    assert told["generic"] == "org.apache.avro.generic.GenericData$Record"
+    assert told["specific"] == told["copied"] == "Card"
+    assert told["value"] == "ace of spades"
+    assert told["subjects"] == ["key", "value"]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.spec("slides:G37")
+def test_java_reads_messages_as_its_own_classes(
+    clients: dict[str, Serdes], contracts: dict[str, tuple[Contract, Contract]]
+) -> None:
+    """`specific.protobuf.value.type` names the generated class that comes back."""
+    java = clients["java"]
+    assert isinstance(java, Foreign)
+    told = java.call("specific_protobuf", contracts["PROTOBUF"][0], topic=next(_topics))
+    assert told == {"dynamic": "com.google.protobuf.DynamicMessage", "seconds": 42}

@@ -12,7 +12,7 @@ from headrace.registry.__main__ import read_arguments
 from headrace.registry.settings import registry_settings
 
 
-@pytest.mark.spec("slides:G24", "slides:G39")
+@pytest.mark.spec("slides:G24", "slides:G39", "slides:G40")
 def test_the_file_that_everybody_has() -> None:
     """The properties of the slides are taken; port 8081 and `_schemas` are the defaults."""
     settings, warnings = registry_settings(

@@ -69,41 +69,42 @@ MESSAGES = [
     (
         record(("a", "int"), ("b", "int")),
         record(("a", "int")),
-        "{errorType:'READER_FIELD_MISSING_DEFAULT_VALUE', description:'The field 'b' at path "
-        "'/fields/1' in the new schema has no default value and is missing in the old schema', "
+        "{errorType:'READER_FIELD_MISSING_DEFAULT_VALUE', description:''/fields/1': the old "
+        "schema does not write the field 'b', and the new one has no default for it', "
         "additionalInfo:'b'}",
     ),
     (
         record(("a", "int")),
         record(("a", "string")),
-        "{errorType:'TYPE_MISMATCH', description:'The type (path '/fields/0/type') of a field in "
-        "the new schema does not match with the old schema', additionalInfo:'reader type: INT "
+        "{errorType:'TYPE_MISMATCH', description:''/fields/0/type': the new schema cannot read as "
+        "int what the old one writes as string', additionalInfo:'reader type: INT "
         "not compatible with writer type: STRING'}",
     ),
     (
         enum("X"),
         enum("X Z Y"),
-        "{errorType:'MISSING_ENUM_SYMBOLS', description:'The new schema is missing enum symbols "
-        "'[Y, Z]' at path '/symbols' in the old schema', additionalInfo:'[Y, Z]'}",
+        "{errorType:'MISSING_ENUM_SYMBOLS', description:''/symbols': the new schema knows no "
+        "[Y, Z], which the old one may write, and its enum has no default', "
+        "additionalInfo:'[Y, Z]'}",
     ),
     (
         fixed(2),
         fixed(1),
-        "{errorType:'FIXED_SIZE_MISMATCH', description:'The size of FIXED type field at path "
-        "'/size' in the new schema does not match with the old schema', "
+        "{errorType:'FIXED_SIZE_MISMATCH', description:''/size': values of 2 bytes in the new "
+        "schema, of 1 in the old one', "
         "additionalInfo:'expected: 1, found: 2'}",
     ),
     (
         record(name="S"),
         record(namespace="x"),
-        "{errorType:'NAME_MISMATCH', description:'The name of the schema has changed (path "
-        "'/name')', additionalInfo:'expected: x.R'}",
+        "{errorType:'NAME_MISMATCH', description:''/name': the two schemas have "
+        "different names', additionalInfo:'expected: x.R'}",
     ),
     (
         ["null", "int"],
         ["null", "int", "string"],
-        "{errorType:'MISSING_UNION_BRANCH', description:'The new schema is missing a type inside "
-        "a union field at path '/2' in the old schema', additionalInfo:'reader union lacking "
+        "{errorType:'MISSING_UNION_BRANCH', description:''/2': no branch of the union in the new "
+        "schema takes the string that the old one may write', additionalInfo:'reader union lacking "
         "writer type: STRING'}",
     ),
 ]

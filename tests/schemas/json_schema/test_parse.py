@@ -193,9 +193,10 @@ def test_the_resolved_form_needs_no_references() -> None:
     parsed = parse(json.dumps(root), [needed("other.json", other)])
     alone = parse(parsed.formatted("resolved"))
     assert incompatibilities(alone, parsed) == incompatibilities(parsed, alone) == []
-    for value in ({"a": {"d": "x", "e": 1, "f": {"d": "y"}}, "b": "x", "c": 1},):
-        assert alone.encode(value) == parsed.encode(value)
-    for value in ({"a": {"f": {"d": 1}}}, {"b": 1}, {"c": "x"}):
+    good = {"a": {"d": "x", "e": 1, "f": {"d": "y"}}, "b": "x", "c": 1}
+    assert alone.encode(good) == parsed.encode(good)
+    bad: list[Any] = [{"a": {"f": {"d": 1}}}, {"b": 1}, {"c": "x"}]
+    for value in bad:
         with pytest.raises(InvalidValue):
             alone.encode(value)
 

@@ -334,6 +334,35 @@ REST: list[Row] = [
         lenient_forward=[],
     ),
     row(
+        "a factor no longer declares what is evaluated",
+        {
+            "$schema": DRAFT_2019,
+            "type": "object",
+            "allOf": [{"properties": {"a": STRING}}],
+            "unevaluatedProperties": False,
+        },
+        {"$schema": DRAFT_2019, "type": "object", "unevaluatedProperties": False},
+        [f"PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL {A}"],
+        lenient_backward=[],
+    ),
+    row(
+        "what a factor declares is additional all the same",
+        {
+            "$schema": DRAFT_2019,
+            "type": "object",
+            "allOf": [{"properties": {"a": STRING}}],
+            "unevaluatedProperties": False,
+        },
+        {
+            "$schema": DRAFT_2019,
+            "type": "object",
+            "allOf": [{"properties": {"a": STRING}}],
+            "additionalProperties": False,
+        },
+        [f"PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL {A}"],
+        lenient_backward=[],
+    ),
+    row(
         "draft 7 knows no unevaluated properties",
         open_object({}),
         open_object({}, unevaluatedProperties=False),

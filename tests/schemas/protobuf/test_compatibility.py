@@ -110,8 +110,8 @@ def test_incompatibility_says_what_was_there_before_and_after() -> None:
     (one,) = formats.incompatibilities(reader, writer)
     assert (one.before, one.after) == ("map<string, int32>", "repeated string")
     assert message(one, reader="new", writer="old") == (
-        '{errorType:"FIELD_KIND_CHANGED", description:"The type of a field at path \'#/M/1\' '
-        'in the new schema does not match the old schema"}'
+        '{errorType:"FIELD_KIND_CHANGED", description:"\'#/M/1\': what the old schema '
+        'writes there is of another kind than what the new one reads"}'
     )
 
 

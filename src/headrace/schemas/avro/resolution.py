@@ -182,7 +182,7 @@ def _name_fault(reader: Named, writer: Named, path: str) -> list[Incompatibility
         Incompatibility(
             "NAME_MISMATCH",
             where,
-            f"The name of the schema has changed (path '{where}')",
+            f"'{where}': the two schemas have different names",
             before=writer.name.full,
             after=reader.name.full,
             additional_info=f"expected: {writer.name.full}",
@@ -198,8 +198,8 @@ def _size_fault(reader: Fixed, writer: Fixed, path: str) -> list[Incompatibility
         Incompatibility(
             "FIXED_SIZE_MISMATCH",
             where,
-            f"The size of FIXED type field at path '{where}' in the {{reader}} "
-            "schema does not match with the {writer} schema",
+            f"'{where}': values of {reader.size} bytes in the {{reader}} schema, of {writer.size} "
+            "in the {writer} one",
             before=str(writer.size),
             after=str(reader.size),
             additional_info=f"expected: {writer.size}, found: {reader.size}",
@@ -217,8 +217,8 @@ def _symbol_fault(reader: Enum, writer: Enum, path: str) -> list[Incompatibility
         Incompatibility(
             "MISSING_ENUM_SYMBOLS",
             where,
-            f"The {{reader}} schema is missing enum symbols '{symbols}' at path "
-            f"'{where}' in the {{writer}} schema",
+            f"'{where}': the {{reader}} schema knows no {symbols}, which the {{writer}} one may "
+            "write, and its enum has no default",
             before=_cut(", ".join(writer.symbols)),
             after=_cut(", ".join(reader.symbols)),
             additional_info=symbols,
@@ -234,8 +234,8 @@ def _missing_fault(field: Field, writer: Record, path: str) -> Incompatibility:
     return Incompatibility(
         "READER_FIELD_MISSING_DEFAULT_VALUE",
         path,
-        f"The field '{field.name}' at path '{path}' in the {{reader}} schema has no "
-        "default value and is missing in the {writer} schema",
+        f"'{path}': the {{writer}} schema does not write the field '{field.name}', and the "
+        "{reader} one has no default for it",
         after=f"{field.name}: {_show(field.type)}",
         additional_info=field.name,
     )
@@ -248,8 +248,8 @@ def _ambiguous_fault(
     return Incompatibility(
         "READER_FIELD_AMBIGUOUS",
         path,
-        f"The field '{field.name}' at path '{path}' in the {{reader}} schema matches by its name "
-        f"and aliases more than one field of {writer.name.full} in the {{writer}} schema",
+        f"'{path}': the field '{field.name}' of the {{reader}} schema matches, by its name and "
+        f"aliases, more than one field of {writer.name.full} in the {{writer}} one",
         before=_cut(names),
         after=field.name,
         additional_info=names,
@@ -261,8 +261,8 @@ def _type_fault(reader: AvroType, writer: AvroType, path: str) -> Incompatibilit
     return Incompatibility(
         "TYPE_MISMATCH",
         where,
-        f"The type (path '{where}') of a field in the {{reader}} schema does "
-        "not match with the {writer} schema",
+        f"'{where}': the {{reader}} schema cannot read as {reader.kind} what the {{writer}} one "
+        f"writes as {writer.kind}",
         before=_show(writer),
         after=_show(reader),
         additional_info=(
@@ -277,8 +277,8 @@ def _branch_fault(reader: Union, writer: AvroType, path: str) -> Incompatibility
     return Incompatibility(
         "MISSING_UNION_BRANCH",
         where,
-        f"The {{reader}} schema is missing a type inside a union field at path "
-        f"'{where}' in the {{writer}} schema",
+        f"'{where}': no branch of the union in the {{reader}} schema takes the {writer.kind} that "
+        "the {writer} one may write",
         before=_show(writer),
         after=_cut(", ".join(reader.tags[:_SHOWN_CHARACTERS])),
         additional_info=f"reader union lacking writer type: {writer.kind.upper()}",

@@ -65,44 +65,40 @@ HARMLESS: Final = frozenset(
 
 _DESCRIPTIONS: Final = {
     Kind.PACKAGE_CHANGED: (
-        "The package at '{path}' in the {reader} schema does not match the package in the "
-        "{writer} schema"
+        "'{path}': the {reader} schema is in another package than the {writer} one"
     ),
-    Kind.MESSAGE_REMOVED: (
-        "The {reader} schema is missing a MESSAGE type at path '{path}' in the {writer} schema"
-    ),
+    Kind.MESSAGE_REMOVED: "'{path}': the {reader} schema has no such message, the {writer} one has",
     Kind.FIELD_KIND_CHANGED: (
-        "The type of a field at path '{path}' in the {reader} schema does not match the "
-        "{writer} schema"
+        "'{path}': what the {writer} schema writes there is of another kind than what the {reader} "
+        "one reads"
     ),
     Kind.FIELD_SCALAR_KIND_CHANGED: (
-        "The kind of a SCALAR field at path '{path}' in the {reader} schema does not match its "
-        "kind in the {writer} schema"
+        "'{path}': the {writer} schema writes a scalar in a form that the {reader} one reads as "
+        "another value"
     ),
     Kind.FIELD_NAMED_TYPE_CHANGED: (
-        "The type of a MESSAGE field at path '{path}' in the {reader} schema does not match its "
-        "type in the {writer} schema"
+        "'{path}': the {reader} schema reads another message or enum than the {writer} one writes"
     ),
     Kind.FIELD_NUMERIC_LABEL_CHANGED: (
-        "The label for a NUMERIC field at path '{path}' in the {reader} schema does not match "
-        "its label in the {writer} schema"
+        "'{path}': a number is repeated in one of the {reader} and the {writer} schema and single "
+        "in the other"
     ),
     Kind.REQUIRED_FIELD_ADDED: (
-        "A required field at path '{path}' in the {reader} schema is missing in the {writer} schema"
+        "'{path}': the {reader} schema requires a field that the {writer} one does not write"
     ),
     Kind.REQUIRED_FIELD_REMOVED: (
-        "The {reader} schema is missing a required field at path: '{path}' in the {writer} schema"
+        "'{path}': the {reader} schema lacks a field that the {writer} one requires"
     ),
     Kind.ONEOF_FIELD_REMOVED: (
-        "The {reader} schema is missing a oneof field at path '{path}' in the {writer} schema"
+        "'{path}': the {reader} schema lacks a field of a oneof that the {writer} one may set"
     ),
     Kind.MULTIPLE_FIELDS_MOVED_TO_ONEOF: (
-        "Multiple fields in the oneof at path '{path}' in the {reader} schema are outside a oneof "
-        "in the {writer} schema"
+        "'{path}': several fields that the {writer} schema may set together exclude each other in "
+        "a oneof of the {reader} one"
     ),
     Kind.FIELD_MOVED_TO_EXISTING_ONEOF: (
-        "A field in the oneof at path '{path}' in the {reader} schema is outside an existing oneof "
-        "in the {writer} schema"
+        "'{path}': a field that stands alone in the {writer} schema belongs to a oneof of the "
+        "{reader} one that was there before"
     ),
 }
 

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.protobuf.DynamicMessage;
+import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.JsonFormat;
 import io.confluent.kafka.schemaregistry.ParsedSchema;
 import io.confluent.kafka.schemaregistry.avro.AvroSchema;
@@ -23,16 +24,21 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.avro.generic.GenericDatumReader;
 import org.apache.avro.generic.GenericRecord;
 import org.apache.avro.io.DecoderFactory;
+import org.apache.avro.specific.SpecificData;
+import org.apache.avro.specific.SpecificRecordBase;
 
 public final class JavaSerdes {
     static final ObjectMapper JSON = new ObjectMapper();
 
     public static void main(String[] args) throws Exception {
+        // This file is compiled in memory; Avro finds the class of a record where this one is from.
+        Thread.currentThread().setContextClassLoader(JavaSerdes.class.getClassLoader());
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
@@ -69,9 +75,60 @@ public final class JavaSerdes {
             case "encode":
                 byte[] data = format.equals("AVRO") ? encodeAvro(client, command) : encodeProtobuf(client, command);
                 return JSON.valueToTree(Base64.getEncoder().encodeToString(data));
+            case "specific_avro":
+                return specificAvro(client, command);
+            case "specific_protobuf":
+                return specificProtobuf(client, command);
             default:
                 return decode(client, command, format);
         }
+    }
+
+    static JsonNode specificAvro(SchemaRegistryClient client, JsonNode command) throws Exception {
+        String topic = command.get("topic").asText();
+        byte[] data = encodeAvro(client, command);
+        org.apache.avro.Schema schema = new AvroSchema(command.get("schema").asText()).rawSchema();
+        KafkaAvroSerializer keys = new KafkaAvroSerializer(client);
+        keys.configure(settings(command), true);
+        keys.serialize(topic, new GenericDatumReader<GenericRecord>(schema)
+            .read(null, DecoderFactory.get().jsonDecoder(schema, command.get("value").toString())));
+        KafkaAvroDeserializer generic = new KafkaAvroDeserializer(client);
+        generic.configure(settings(command), false);
+        Object record = generic.deserialize(topic, data);
+        KafkaAvroDeserializer specific = new KafkaAvroDeserializer(client);
+        Map<String, Object> wanted = new HashMap<>(settings(command));
+        wanted.put("specific.avro.reader", true);
+        specific.configure(wanted, false);
+        Card card = (Card) specific.deserialize(topic, data);
+        ObjectNode told = JSON.createObjectNode();
+        told.put("generic", record.getClass().getName());
+        told.put("specific", card.getClass().getName());
+        told.put("copied", SpecificData.get().deepCopy(Card.SCHEMA$, record).getClass().getName());
+        told.put("value", card.card + " of " + card.suit);
+        for (String subject : client.getAllSubjects()) {
+            if (subject.startsWith(topic + "-")) {
+                told.withArray("subjects").add(subject.substring(topic.length() + 1));
+            }
+        }
+        return told;
+    }
+
+    static JsonNode specificProtobuf(SchemaRegistryClient client, JsonNode command) {
+        String topic = command.get("topic").asText();
+        KafkaProtobufSerializer<Timestamp> serializer = new KafkaProtobufSerializer<>(client);
+        serializer.configure(settings(command), false);
+        byte[] data = serializer.serialize(topic, Timestamp.newBuilder().setSeconds(42).build());
+        KafkaProtobufDeserializer<DynamicMessage> dynamic = new KafkaProtobufDeserializer<>(client);
+        dynamic.configure(settings(command), false);
+        KafkaProtobufDeserializer<Timestamp> specific = new KafkaProtobufDeserializer<>(client);
+        Map<String, Object> wanted = new HashMap<>(settings(command));
+        wanted.put("specific.protobuf.value.type", Timestamp.class.getName());
+        specific.configure(wanted, false);
+        ObjectNode told = JSON.createObjectNode();
+        Object found = dynamic.deserialize(topic, data);
+        told.put("dynamic", found.getClass().getName());
+        told.put("seconds", specific.deserialize(topic, data).getSeconds());
+        return told;
     }
 
     static ParsedSchema parsed(JsonNode command, String format) {
@@ -111,5 +168,33 @@ public final class JavaSerdes {
 
     static Map<String, Object> settings(JsonNode command) {
         return Map.of("schema.registry.url", command.get("url").asText());
+    }
+}
+
+// What Avro's code generator would make of the schema, as far as a reader needs it.
+public class Card extends SpecificRecordBase {
+    public static final org.apache.avro.Schema SCHEMA$ = new org.apache.avro.Schema.Parser().parse(
+        "{\"type\":\"record\",\"name\":\"Card\",\"fields\":["
+        + "{\"name\":\"suit\",\"type\":\"string\"},{\"name\":\"card\",\"type\":\"string\"}]}");
+    CharSequence suit;
+    CharSequence card;
+
+    @Override
+    public org.apache.avro.Schema getSchema() {
+        return SCHEMA$;
+    }
+
+    @Override
+    public Object get(int field) {
+        return field == 0 ? suit : card;
+    }
+
+    @Override
+    public void put(int field, Object value) {
+        if (field == 0) {
+            suit = (CharSequence) value;
+        } else {
+            card = (CharSequence) value;
+        }
     }
 }

@@ -66,46 +66,28 @@ SAFE_IF_LENIENT: Final[frozenset[Kind]] = frozenset(
     }
 )
 
-_KEYWORD: Final = (
-    "The keyword at path '{path}' in the {reader} schema is not present in the {writer} schema"
-)
-_MORE: Final = (
-    "The value at path '{path}' in the {reader} schema is more than its value in the "
-    "{writer} schema"
-)
-_LESS: Final = (
-    "The value at path '{path}' in the {reader} schema is less than its value in the "
-    "{writer} schema"
-)
-_OTHER_VALUE: Final = (
-    "The value at path '{path}' is different between the {reader} and {writer} schema"
-)
-_FEWER: Final = (
-    "An array or combined type at path '{path}' has fewer elements in the {reader} schema than "
-    "the {writer} schema"
-)
-_LONGER: Final = (
-    "An array or combined type at path '{path}' has more elements in the {reader} schema than "
-    "the {writer} schema"
-)
-_OTHER_TYPE: Final = (
-    "A type at path '{path}' is different between the {reader} schema and the {writer} schema"
-)
+_KEYWORD: Final = "'{path}': the {reader} schema demands something that the {writer} one does not"
+_MORE: Final = "'{path}': the {reader} schema asks for more than the {writer} one"
+_LESS: Final = "'{path}': the {reader} schema allows less than the {writer} one"
+_OTHER_VALUE: Final = "'{path}': the {reader} schema demands something else than the {writer} one"
+_FEWER: Final = "'{path}': the {reader} schema has fewer alternatives than the {writer} one"
+_LONGER: Final = "'{path}': the {reader} schema has more conditions than the {writer} one"
+_OTHER_TYPE: Final = "'{path}': the {reader} schema takes another type than the {writer} one"
 _ADDED_TO_OPEN: Final = (
-    "The {reader} schema has an open content model and has a property or item at path '{path}' "
-    "which is missing in the {writer} schema"
+    "'{path}': the {reader} schema describes what the {writer} one allows with any content, "
+    "because its content model is open"
 )
 _REMOVED_FROM_CLOSED: Final = (
-    "The {reader} schema has a closed content model and is missing a property or item present at "
-    "path '{path}' in the {writer} schema"
+    "'{path}': the {reader} schema, whose content model is closed, does not allow what the "
+    "{writer} one describes"
 )
 _REMOVED_NOT_COVERED: Final = (
-    "A property or item is missing in the {reader} schema but present at path '{path}' in the "
-    "{writer} schema and is not covered by its partially open content model"
+    "'{path}': the {reader} schema does not describe it any more, and what it allows besides does "
+    "not cover what the {writer} one describes"
 )
 _ADDED_NOT_COVERED: Final = (
-    "The {reader} schema has a property or item at path '{path}' which is missing in the {writer} "
-    "schema and is not covered by its partially open content model"
+    "'{path}': the {reader} schema describes it in a way that does not cover what the {writer} one "
+    "allows there"
 )
 
 UNSAFE: Final[dict[Kind, str]] = {
@@ -132,19 +114,16 @@ UNSAFE: Final[dict[Kind, str]] = {
     "REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_OPEN_CONTENT_MODEL": _ADDED_TO_OPEN,
     "OPTIONAL_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL": _ADDED_TO_OPEN,
     "REQUIRED_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL": (
-        "The {reader} schema has an unopen content model and has a required property at path "
-        "'{path}' which is missing in the {writer} schema"
+        "'{path}': the {reader} schema requires a property that the {writer} one does not have"
     ),
     "PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL": _REMOVED_FROM_CLOSED,
     "PROPERTY_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL": _REMOVED_NOT_COVERED,
     "PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL": _ADDED_NOT_COVERED,
     "RESERVED_PROPERTY_REMOVED": (
-        "The {reader} schema has reserved property '{path}' removed from its metadata which is "
-        "present in the {writer} schema"
+        "'{path}': the {reader} schema does not reserve a property that the {writer} one reserves"
     ),
     "RESERVED_PROPERTY_CONFLICTS_WITH_PROPERTY": (
-        "The {reader} schema has property at path '{path}' that conflicts with the reserved "
-        "properties which is missing in the {writer} schema"
+        "'{path}': the {reader} schema uses a reserved property that the {writer} one does not have"
     ),
     "UNIQUE_ITEMS_ADDED": _KEYWORD,
     "ITEM_ADDED_TO_OPEN_CONTENT_MODEL": _ADDED_TO_OPEN,
