@@ -8,13 +8,24 @@ The module opens no file and no socket.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from headrace.client.settings import ClientSettings, client_settings
 from headrace.errors import ConfigError
-from headrace.http.listeners import Listener, parse_listeners
+from headrace.http.listeners import Listener
+from headrace.http.settings import (
+    COUNT,
+    MILLISECONDS,
+    READERS,
+    WITHOUT_EFFECT,
+    Reader,
+    choice,
+    flag_of,
+    name_of,
+    number,
+)
 from headrace.registry.auth import ROLE_NAMES, Role
 
 LEVELS: Final = (
@@ -26,7 +37,6 @@ LEVELS: Final = (
     "FULL",
     "FULL_TRANSITIVE",
 )
-CLIENT_AUTHENTICATION: Final = ("NONE", "REQUESTED", "REQUIRED")
 MEDIA_TYPES: Final = (
     "application/vnd.schemaregistry.v1+json",
     "application/vnd.schemaregistry+json",
@@ -135,48 +145,6 @@ def _check(settings: RegistrySettings) -> None:
         )
 
 
-# -- one reader per kind of value ------------------------------------------------------------------
-
-
-def _port(name: str, text: str) -> tuple[Listener, ...]:
-    return parse_listeners(name, f"http://0.0.0.0:{text}")
-
-
-def _text(name: str, text: str) -> str:
-    return text
-
-
-def _name(name: str, text: str) -> str:
-    if not text:
-        raise ConfigError(f"{name} is empty: give a name, or leave the key out")
-    return text
-
-
-def _flag(name: str, text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ConfigError(f"{name}={text!r}: allowed are true and false")
-    return text.lower() == "true"
-
-
-def _number(least: int, most: int) -> Callable[[str, str], int]:
-    def read(name: str, text: str) -> int:
-        digits = text.removeprefix("-")
-        if not digits.isdecimal() or not least <= int(text) <= most:
-            raise ConfigError(f"{name}={text!r}: allowed are whole numbers from {least} to {most}")
-        return int(text)
-
-    return read
-
-
-def _choice(*allowed: str, fold: Callable[[str], str] = str.upper) -> Callable[[str, str], str]:
-    def read(name: str, text: str) -> str:
-        if fold(text) not in allowed:
-            raise ConfigError(f"{name}={text!r}: allowed are {', '.join(allowed)}")
-        return fold(text)
-
-    return read
-
-
 def _roles(name: str, text: str) -> tuple[Role, ...]:
     if text in ("*", "**"):
         return tuple(Role)
@@ -186,80 +154,52 @@ def _roles(name: str, text: str) -> tuple[Role, ...]:
     return tuple(ROLE_NAMES[part] for part in parts)
 
 
-_MILLISECONDS: Final = _number(1, 0x7FFFFFFF)
-_COUNT: Final = _number(1, 0x7FFFFFFF)
-
-_READERS: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
-    "listeners": ("listeners", parse_listeners),
-    "port": ("listeners", _port),
-    "host.name": ("host_name", _name),
+_READERS: Final[Mapping[str, tuple[str, Reader]]] = {
+    **READERS,
     "inter.instance.protocol": (
         "inter_instance_protocol",
-        _choice("http", "https", fold=str.lower),
+        choice("http", "https", fold=str.lower),
     ),
     "schema.registry.inter.instance.protocol": (
         "inter_instance_protocol",
-        _choice("http", "https", fold=str.lower),
+        choice("http", "https", fold=str.lower),
     ),
-    "debug": ("debug", _flag),
-    "kafkastore.topic": ("topic", _name),
-    "dek.registry.topic": ("keys_topic", _name),
-    "kafkastore.topic.replication.factor": ("topic_replication_factor", _number(-1, 32767)),
-    "kafkastore.topic.skip.validation": ("topic_skip_validation", _flag),
-    "kafkastore.init.timeout.ms": ("init_timeout_ms", _MILLISECONDS),
-    "kafkastore.timeout.ms": ("timeout_ms", _MILLISECONDS),
-    "kafkastore.group.id": ("group_id", _name),
-    "schema.registry.group.id": ("group_id", _name),
-    "leader.eligibility": ("leader_eligibility", _flag),
-    "master.eligibility": ("leader_eligibility", _flag),
-    "leader.election.sticky": ("leader_election_sticky", _flag),
-    "leader.connect.timeout.ms": ("leader_connect_timeout_ms", _MILLISECONDS),
-    "leader.read.timeout.ms": ("leader_read_timeout_ms", _MILLISECONDS),
-    "leader.session.timeout.ms": ("session_timeout_ms", _MILLISECONDS),
-    "leader.heartbeat.interval.ms": ("heartbeat_interval_ms", _MILLISECONDS),
-    "schema.compatibility.level": ("compatibility_level", _choice(*LEVELS)),
-    "avro.compatibility.level": ("compatibility_level", _choice(*LEVELS)),
-    "mode.mutability": ("mode_mutability", _flag),
-    "schema.cache.size": ("schema_cache_size", _COUNT),
-    "schema.search.default.limit": ("schema_search_default_limit", _COUNT),
-    "schema.search.max.limit": ("schema_search_max_limit", _COUNT),
-    "subject.search.default.limit": ("subject_search_default_limit", _COUNT),
-    "subject.search.max.limit": ("subject_search_max_limit", _COUNT),
+    "debug": ("debug", flag_of),
+    "kafkastore.topic": ("topic", name_of),
+    "dek.registry.topic": ("keys_topic", name_of),
+    "kafkastore.topic.replication.factor": ("topic_replication_factor", number(-1, 32767)),
+    "kafkastore.topic.skip.validation": ("topic_skip_validation", flag_of),
+    "kafkastore.init.timeout.ms": ("init_timeout_ms", MILLISECONDS),
+    "kafkastore.timeout.ms": ("timeout_ms", MILLISECONDS),
+    "kafkastore.group.id": ("group_id", name_of),
+    "schema.registry.group.id": ("group_id", name_of),
+    "leader.eligibility": ("leader_eligibility", flag_of),
+    "master.eligibility": ("leader_eligibility", flag_of),
+    "leader.election.sticky": ("leader_election_sticky", flag_of),
+    "leader.connect.timeout.ms": ("leader_connect_timeout_ms", MILLISECONDS),
+    "leader.read.timeout.ms": ("leader_read_timeout_ms", MILLISECONDS),
+    "leader.session.timeout.ms": ("session_timeout_ms", MILLISECONDS),
+    "leader.heartbeat.interval.ms": ("heartbeat_interval_ms", MILLISECONDS),
+    "schema.compatibility.level": ("compatibility_level", choice(*LEVELS)),
+    "avro.compatibility.level": ("compatibility_level", choice(*LEVELS)),
+    "mode.mutability": ("mode_mutability", flag_of),
+    "schema.cache.size": ("schema_cache_size", COUNT),
+    "schema.search.default.limit": ("schema_search_default_limit", COUNT),
+    "schema.search.max.limit": ("schema_search_max_limit", COUNT),
+    "subject.search.default.limit": ("subject_search_default_limit", COUNT),
+    "subject.search.max.limit": ("subject_search_max_limit", COUNT),
     "response.mediatype.default": (
         "response_media_type",
-        _choice(*MEDIA_TYPES, fold=str.lower),
+        choice(*MEDIA_TYPES, fold=str.lower),
     ),
-    "request.max.bytes": ("request_max_bytes", _number(1, 1 << 30)),
-    "request.timeout.ms": ("request_timeout_ms", _MILLISECONDS),
-    "idle.timeout.ms": ("idle_timeout_ms", _MILLISECONDS),
-    "worker.queue.size": ("worker_queue_size", _number(1, 100_000)),
-    "authentication.method": ("authentication_method", _choice("NONE", "BASIC")),
-    "authentication.realm": ("authentication_realm", _name),
+    "worker.queue.size": ("worker_queue_size", number(1, 100_000)),
     "authentication.roles": ("authentication_roles", _roles),
-    "authentication.users.file": ("authentication_users_file", _name),
-    "ssl.certificate.location": ("ssl_certificate_location", _name),
-    "ssl.keystore.location": ("ssl_certificate_location", _name),
-    "ssl.key.location": ("ssl_key_location", _name),
-    "ssl.key.password": ("ssl_key_password", _text),
-    "ssl.ca.location": ("ssl_ca_location", _name),
-    "ssl.truststore.location": ("ssl_ca_location", _name),
-    "ssl.client.authentication": ("ssl_client_authentication", _choice(*CLIENT_AUTHENTICATION)),
 }
 # Known to everybody who runs the JVM's registry, and of no meaning here.
-_WITHOUT_EFFECT: Final = frozenset(
+_WITHOUT_EFFECT: Final = WITHOUT_EFFECT | frozenset(
     {
-        "metric.reporters",
-        "request.logger.name",
-        "response.mediatype.preferred",
-        "shutdown.graceful.ms",
         "schema.providers",
         "schema.registry.zk.namespace",
-        "ssl.keystore.type",
-        "ssl.keystore.password",
-        "ssl.truststore.type",
-        "ssl.truststore.password",
-        "ssl.protocol",
-        "compression.enable",
     }
 )
 _PREFIXES_WITHOUT_EFFECT: Final = ("metrics.", "confluent.", "access.control.", "websocket.")

@@ -7,17 +7,27 @@ and what is allowed. The module opens no file and no socket.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from headrace.client.registry.settings import RegistrySettings, registry_settings
 from headrace.client.settings import ClientSettings, client_settings
 from headrace.errors import ConfigError
-from headrace.http.listeners import Listener, parse_listener, parse_listeners
+from headrace.http.listeners import Listener, parse_listener
+from headrace.http.settings import (
+    MILLISECONDS,
+    READERS,
+    WITHOUT_EFFECT,
+    Reader,
+    choice,
+    flag_of,
+    number,
+    text_of,
+    words_of,
+)
 from headrace.rest.librdkafka import CONSUMER_NAMES, PRODUCER_NAMES
 
-CLIENT_AUTHENTICATION: Final = ("NONE", "REQUESTED", "REQUIRED")
 DEFAULT_REGISTRY: Final = "http://localhost:8081"
 
 
@@ -113,108 +123,42 @@ def _check(settings: RestSettings) -> None:
         )
 
 
-# -- one reader per kind of value ------------------------------------------------------------------
-
-
-def _port(name: str, text: str) -> tuple[Listener, ...]:
-    return parse_listeners(name, f"http://0.0.0.0:{text}")
-
-
 def _peers(name: str, text: str) -> tuple[str, ...]:
-    return tuple(parse_listener(name, each).url for each in _words(name, text))
+    return tuple(parse_listener(name, each).url for each in words_of(name, text))
 
 
-def _words(name: str, text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+_FEW: Final = number(1, 1_000_000)
 
-
-def _text(name: str, text: str) -> str:
-    return text
-
-
-def _flag(name: str, text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ConfigError(f"{name}={text!r}: allowed are true and false")
-    return text.lower() == "true"
-
-
-def _number(least: int, most: int) -> Callable[[str, str], int]:
-    def read(name: str, text: str) -> int:
-        digits = text.removeprefix("-")
-        if not digits.isdecimal() or not least <= int(text) <= most:
-            raise ConfigError(f"{name}={text!r}: allowed are whole numbers from {least} to {most}")
-        return int(text)
-
-    return read
-
-
-def _choice(*allowed: str) -> Callable[[str, str], str]:
-    def read(name: str, text: str) -> str:
-        if text.upper() not in allowed:
-            raise ConfigError(f"{name}={text!r}: allowed are {', '.join(allowed)}")
-        return text.upper()
-
-    return read
-
-
-_MILLISECONDS: Final = _number(1, 0x7FFFFFFF)
-_COUNT: Final = _number(1, 1_000_000)
-
-_READERS: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
-    "listeners": ("listeners", parse_listeners),
-    "port": ("listeners", _port),
-    "id": ("id", _text),
-    "host.name": ("host_name", _text),
-    "consumer.request.timeout.ms": ("consumer_request_timeout_ms", _MILLISECONDS),
-    "consumer.request.max.bytes": ("consumer_request_max_bytes", _number(1, 1 << 30)),
-    "consumer.instance.timeout.ms": ("consumer_instance_timeout_ms", _MILLISECONDS),
-    "consumer.instances.max": ("consumer_instances_max", _number(0, 100_000)),
-    "consumer.threads": ("consumer_threads", _number(1, 1000)),
-    "fetch.min.bytes": ("fetch_min_bytes", _number(-1, 0x7FFFFFFF)),
+_READERS: Final[Mapping[str, tuple[str, Reader]]] = {
+    **READERS,
+    "id": ("id", text_of),
+    "consumer.request.timeout.ms": ("consumer_request_timeout_ms", MILLISECONDS),
+    "consumer.request.max.bytes": ("consumer_request_max_bytes", number(1, 1 << 30)),
+    "consumer.instance.timeout.ms": ("consumer_instance_timeout_ms", MILLISECONDS),
+    "consumer.instances.max": ("consumer_instances_max", number(0, 100_000)),
+    "consumer.threads": ("consumer_threads", number(1, 1000)),
+    "fetch.min.bytes": ("fetch_min_bytes", number(-1, 0x7FFFFFFF)),
     "peers": ("peers", _peers),
-    "peer.discovery": ("peer_discovery", _choice("GROUP", "NONE")),
-    "peer.group.id": ("peer_group_id", _text),
-    "request.max.bytes": ("request_max_bytes", _number(1, 1 << 30)),
-    "request.timeout.ms": ("request_timeout_ms", _MILLISECONDS),
-    "idle.timeout.ms": ("idle_timeout_ms", _MILLISECONDS),
-    "connections.max": ("connections_max", _COUNT),
-    "rate.limit.enable": ("rate_limit_enable", _flag),
-    "rate.limit.permits.per.sec": ("rate_limit_permits_per_sec", _COUNT),
-    "rate.limit.burst": ("rate_limit_burst", _COUNT),
-    "authentication.method": ("authentication_method", _choice("NONE", "BASIC")),
-    "authentication.realm": ("authentication_realm", _text),
-    "authentication.users.file": ("authentication_users_file", _text),
-    "access.control.allow.origin": ("allow_origin", _words),
-    "access.control.allow.methods": ("allow_methods", _words),
-    "access.control.allow.headers": ("allow_headers", _words),
-    "ssl.certificate.location": ("ssl_certificate_location", _text),
-    "ssl.keystore.location": ("ssl_certificate_location", _text),
-    "ssl.key.location": ("ssl_key_location", _text),
-    "ssl.key.password": ("ssl_key_password", _text),
-    "ssl.ca.location": ("ssl_ca_location", _text),
-    "ssl.truststore.location": ("ssl_ca_location", _text),
-    "ssl.client.authentication": ("ssl_client_authentication", _choice(*CLIENT_AUTHENTICATION)),
+    "peer.discovery": ("peer_discovery", choice("GROUP", "NONE")),
+    "peer.group.id": ("peer_group_id", text_of),
+    "connections.max": ("connections_max", _FEW),
+    "rate.limit.enable": ("rate_limit_enable", flag_of),
+    "rate.limit.permits.per.sec": ("rate_limit_permits_per_sec", _FEW),
+    "rate.limit.burst": ("rate_limit_burst", _FEW),
+    "access.control.allow.origin": ("allow_origin", words_of),
+    "access.control.allow.methods": ("allow_methods", words_of),
+    "access.control.allow.headers": ("allow_headers", words_of),
 }
 # Known to everybody who runs the JVM's proxy, and of no meaning here.
-_WITHOUT_EFFECT: Final = frozenset(
+_WITHOUT_EFFECT: Final = WITHOUT_EFFECT | frozenset(
     {
         "advertised.listeners",
         "authentication.roles",
-        "compression.enable",
         "consumer.iterator.backoff.ms",
         "consumer.iterator.timeout.ms",
         "debug",
-        "metric.reporters",
         "producer.threads",
-        "request.logger.name",
         "response.mediatype.default",
-        "response.mediatype.preferred",
-        "shutdown.graceful.ms",
-        "ssl.keystore.password",
-        "ssl.keystore.type",
-        "ssl.protocol",
-        "ssl.truststore.password",
-        "ssl.truststore.type",
         "zookeeper.connect",
     }
 )
