@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from headrace.errors import ConfigError, HeadraceError
+from headrace.pipelines import source_environment
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,6 +84,7 @@ def session(
         builder = builder.config(key, value)
     spark: SparkSession = builder.getOrCreate()
     _tune(spark, given)
+    source_environment.settle(spark)
     return spark
 
 

@@ -13,6 +13,7 @@ import fastavro
 import pytest
 
 from headrace.cli import main
+from headrace.pipelines import source_environment
 from tests.pipelines.source.topics import Topics
 
 if TYPE_CHECKING:
@@ -307,3 +308,35 @@ def test_the_lag_of_a_query_is_that_of_its_group(
     finally:
         query.stop()
         spark.conf.unset("spark.sql.streaming.noDataProgressEventInterval")
+
+
+def test_queries_that_start_at_once_write_nothing_new(
+    spark: SparkSession, topics: Topics, tmp_path: Path
+) -> None:
+    """All entries that a starting query writes into the map that all share are there before it.
+
+    Spark's map is not made for threads: two queries that insert at once spoil it, and with it the
+    session.
+    """
+    shared = source_environment.environment_of(spark)
+    assert shared is not None
+    for name in source_environment.ENTRIES:
+        shared.remove(name)
+    source_environment.settle(spark)
+    before = set(shared)
+    topic = topics.create()
+    topics.produce(topic, _numbers(0, 3))
+    query = (
+        spark.readStream.format("headrace")
+        .option("kafka.bootstrap.servers", topics.bootstrap_servers)
+        .options(subscribe=topic, startingOffsets="earliest")
+        .load()
+        .writeStream.format("noop")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(60)
+    written = set(shared)
+    assert written == before
+    assert all(shared.get(name) for name in source_environment.ENTRIES)
