@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from headrace.testing import Broker
     from tests.rest.service import Service
 
-pytest.register_assert_rewrite("tests.rest.service")
-
 
 @pytest.fixture(scope="session")
 def rest_broker() -> Iterator[Broker]:
