@@ -22,4 +22,5 @@ def is_topic_name(name: str) -> bool:
 
 
 def is_group_name(name: str) -> bool:
-    return 0 < len(name) <= MAX_GROUP_LENGTH and name.isprintable()
+    """librdkafka drops blanks at the edges, and ends the process over a name that is left empty."""
+    return 0 < len(name) <= MAX_GROUP_LENGTH and name.isprintable() and name == name.strip()

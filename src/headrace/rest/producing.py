@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -18,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from headrace.errors import ConfigError, Error
 from headrace.rest import errors
 from headrace.rest.kafka_faults import produce_code
+from headrace.rest.names import is_topic_name
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message, Producer
 
 logger = logging.getLogger("kafkarest.producer")
 
-_TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 ANY_PARTITION: Final = -1
 PATIENCE_S: Final = 1.0
 """How long a request waits for room in a full queue."""
@@ -96,7 +95,7 @@ class SharedProducer:
 
     async def send(self, topic: str, records: Sequence[OutRecord]) -> list[Outcome]:
         """Send records of one request; an outcome for each, in their order."""
-        if _TOPIC_NAME.fullmatch(topic) is None:
+        if not is_topic_name(topic):
             # librdkafka would ask the brokers, and call it unknown if it has asked before.
             code = Error.INVALID_TOPIC_EXCEPTION
             fault = ProduceFault(produce_code(code), code, f"'{topic}' is no name of a topic")

@@ -111,6 +111,8 @@ def test_from(proxy: RunningProxy, cluster: str, new_topic: Callable[..., str]) 
         ("group=g&from=0:1", 400),
         ("group=g&partitions=0", 400),
         ("group=", 400),
+        ("group=%20", 400),
+        ("group=%00g", 400),
         ("format=XML", 400),
         ("isolation_level=x", 400),
         ("max_records=0", 400),

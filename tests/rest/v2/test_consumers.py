@@ -135,6 +135,14 @@ def test_42204_for_options_that_are_wrong(
     assert message.startswith("Invalid consumer configuration: ")
 
 
+@pytest.mark.parametrize("group", ["%20", "%20g", "g%09", "%00", "%00g", "x" * 256])
+def test_42204_for_groups_that_no_client_can_join(proxy: Service, group: str) -> None:
+    """librdkafka would end the whole process over a name that is empty to it."""
+    status, code, _ = error_of(proxy.post(f"/consumers/{group}", {}))
+    assert (status, code) == (422, 42204)
+    assert proxy.get("/").status == 200
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [(b"{", 400), (b"[]", 422), (b'{"nmae":"x"}', 422), (b'{"name":5}', 422)],

@@ -17,6 +17,7 @@ from headrace.client.cluster import Cluster
 from headrace.client.offsets import EARLIEST, LATEST, list_offsets
 from headrace.rest.live.session import Subscription
 from headrace.rest.live.showing import formats_of
+from headrace.rest.names import MAX_GROUP_LENGTH, is_group_name
 from headrace.rest.v3 import faults
 from headrace.rest.v3.access import enter
 from headrace.rest.v3.topic_metadata import describe_topic
@@ -24,7 +25,6 @@ from headrace.types import TopicPartition
 
 ISOLATION_LEVELS: Final = ("read_committed", "read_uncommitted")
 MAX_POSITIONS_LENGTH: Final = 32 << 10
-_MAX_GROUP_LENGTH: Final = 255
 
 
 async def read_subscription(connection: HTTPConnection) -> Subscription:
@@ -59,8 +59,10 @@ async def read_subscription(connection: HTTPConnection) -> Subscription:
 
 
 def _check_group(group: str, *, is_positioned: bool) -> None:
-    if not 0 < len(group) <= _MAX_GROUP_LENGTH:
-        raise faults.bad_request(f"group must have 1 to {_MAX_GROUP_LENGTH} characters")
+    if not is_group_name(group):
+        raise faults.bad_request(
+            f"group must have 1 to {MAX_GROUP_LENGTH} printable characters, without blanks around"
+        )
     if is_positioned:
         raise faults.bad_request(
             "a group has its own positions: with it, from is earliest or latest"
