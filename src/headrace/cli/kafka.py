@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from headrace.cli.failures import Failure, did_you_mean
+from headrace.cli.failures import Failure, WrongUsage, did_you_mean
 from headrace.cli.reach import explain_silence, find_closed, reach
 from headrace.cli.target import Address, Target
 
@@ -47,6 +47,10 @@ def open_consumer(target: Target, settings: dict[str, Any]) -> Consumer:
         # By default a full queue pauses fetching for a whole second.
         "fetch.queue.backoff.ms": 10,
     }
+    group = str({**own, **settings, **target.properties}["group.id"])
+    if not group.strip() or not group.isprintable():
+        # librdkafka cuts such a name down to nothing, and ends the process over it.
+        raise WrongUsage(f"{group!r} is no name of a group", "give one with printable characters")
     consumer: Consumer = _open(Consumer, target, own | settings)
     return consumer
 

@@ -143,6 +143,14 @@ def test_what_a_group_cannot_do_is_wrong_usage(
     assert complaint in outcome.err
 
 
+def test_a_group_without_a_name_is_wrong_usage(live: Headrace, filled: str) -> None:
+    """librdkafka would end the process over a name that is empty to it."""
+    for words in (["-g", " "], ["-X", "group.id= "]):
+        outcome = live("consume", filled, *words)
+        assert outcome.code == 2
+        assert "is no name of a group" in outcome.err
+
+
 def test_an_unknown_topic_is_not_subscribed_to(
     live: Headrace, group: str, new_topic: Callable[[int], str]
 ) -> None:
