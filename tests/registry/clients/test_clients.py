@@ -174,8 +174,10 @@ def decoded(value: Any) -> Any:
 
 
 @pytest.mark.timeout(600)  # the first run fetches clients
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("writer", NAMES)
+@pytest.mark.parametrize(
+    ("writer", "form"),
+    [(name, form) for name in NAMES for form in FORMATS if (name, form) not in WITHOUT],
+)
 @pytest.mark.spec(
     "slides:G02", "slides:G04", "slides:G05", "slides:G28", "slides:G36", "book2:E-03", "book2:E-05"
 )
@@ -186,9 +188,6 @@ def test_what_one_writes_all_read(
     form: str,
 ) -> None:
     """Register on first use, encode, decode in every language; an evolved schema reads it too."""
-    if (writer, form) in WITHOUT:
-        assert form not in clients[writer].formats
-        return
     old, new = contracts[form]
     topic = next(_topics)
     schema_id = clients[writer].register(f"{topic}-value", old)

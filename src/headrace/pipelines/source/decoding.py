@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -43,29 +43,37 @@ OPTION_NAMES: Final = tuple(
 )
 
 
+class DecodedColumn(NamedTuple):
+    """A column that does not stay bytes, with the type that Spark expects of it, in its words."""
+
+    name: str
+    decoder: ValueDecoder
+    spark: DataType
+    arrow: pa.DataType
+
+
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """The decoders of the columns that do not stay bytes."""
+    """All that is decided about decoding before the first row is read."""
 
-    decoders: tuple[tuple[str, ValueDecoder], ...] = ()
+    columns: tuple[DecodedColumn, ...] = ()
 
     def apply(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """The rows with their decoded columns, in the types that Spark expects of a source."""
-        for column, decoder in self.decoders:
-            place = rows.schema.get_field_index(column)
-            decoded = decoder.decode(rows.column(place))
-            wanted = _arrow_of_spark(_spark_of(decoder))
-            if decoded.type != wanted:
+        for column in self.columns:
+            place = rows.schema.get_field_index(column.name)
+            decoded = column.decoder.decode(rows.column(place))
+            if decoded.type != column.arrow:
                 # Only the names of list elements and map entries differ: no value is touched.
-                decoded = decoded.cast(wanted)
-            rows = rows.set_column(place, pa.field(column, wanted), decoded)
+                decoded = decoded.cast(column.arrow)
+            rows = rows.set_column(place, pa.field(column.name, column.arrow), decoded)
         return rows
 
     def schema(self, plain: StructType) -> StructType:
         """The columns of the source when these decoders have run."""
         from pyspark.sql.types import StructField, StructType
 
-        types = {column: _spark_of(decoder) for column, decoder in self.decoders}
+        types = {column.name: column.spark for column in self.columns}
         return StructType(
             [StructField(each.name, types.get(each.name, each.dataType)) for each in plain]
         )
@@ -76,7 +84,7 @@ BYTES_STAY: Final = Decoding()
 
 def parse_decoding(given: Mapping[str, str]) -> Decoding:
     """What the options, by lowered names, say about decoding; refused early when they are wrong."""
-    decoders = []
+    columns = []
     for column in COLUMNS:
         settings = {
             name: given[f"{column}.{name}".lower()]
@@ -95,8 +103,19 @@ def parse_decoding(given: Mapping[str, str]) -> Decoding:
                     f"set {column}.format, or remove it"
                 )
         if form != "binary":
-            decoders.append((column, _decoder(column, form, settings)))
-    return Decoding(tuple(decoders))
+            columns.append(_decoded_column(column, _decoder(column, form, settings)))
+    return Decoding(tuple(columns))
+
+
+def _decoded_column(name: str, decoder: ValueDecoder) -> DecodedColumn:
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructField, StructType
+
+    from headrace.pipelines.serdes.spark_types import spark_type
+
+    spark = spark_type(decoder.type)
+    schema = to_arrow_schema(StructType([StructField(name, spark)]), timezone="UTC")
+    return DecodedColumn(name, decoder, spark, schema.field(0).type)
 
 
 def _decoder(column: str, form: str, settings: Mapping[str, str]) -> ValueDecoder:
@@ -126,17 +145,3 @@ def _decoder(column: str, form: str, settings: Mapping[str, str]) -> ValueDecode
         )
     except ConfigError as fault:
         raise ConfigError(f"the options {column}.… are wrong: {fault}") from fault
-
-
-def _spark_of(decoder: ValueDecoder) -> DataType:
-    from headrace.pipelines.serdes.spark_types import spark_type
-
-    return spark_type(decoder.type)
-
-
-def _arrow_of_spark(data_type: DataType) -> pa.DataType:
-    from pyspark.sql.pandas.types import to_arrow_schema
-    from pyspark.sql.types import StructField, StructType
-
-    schema = to_arrow_schema(StructType([StructField("column", data_type)]), timezone="UTC")
-    return schema.field(0).type

@@ -161,10 +161,11 @@ def check_early(options: Mapping[str, str]) -> str | StructType:
     """
     given = _lowered(options)
     if any(name.lower() in given for name in _STRATEGIES):
-        _common_options(given, FROM_EARLIEST)
+        decoding = _common_options(given, FROM_EARLIEST).decoding
+    else:
+        decoding = parse_decoding(given)
     headers = _flag(given, "includeHeaders", False)
-    decoding = parse_decoding(given)
-    if not decoding.decoders:
+    if not decoding.columns:
         return SCHEMA_WITH_HEADERS if headers else SCHEMA
     # Only Spark can read DDL, and only with a session, which this process does not have.
     from pyspark.sql.pandas.types import from_arrow_schema
