@@ -4,58 +4,36 @@ from __future__ import annotations
 
 import logging
 import sys
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Final
 
-from headrace.errors import ConfigError, HeadraceError
+from headrace.errors import HeadraceError
+from headrace.http.arguments import read_arguments
 from headrace.registry.settings import registry_settings
 
-_USAGE: Final = "usage: python -m headrace.registry [FILE.properties] [--set KEY=VALUE …]"
+FILE: Final = "schema-registry.properties"
 _LOG: Final = logging.getLogger("headrace.registry")
 
 
-def read_arguments(words: list[str]) -> dict[str, str]:
-    """The properties of the file, then those of `--set`; the later one wins."""
-    properties: dict[str, str] = {}
-    rest = iter(words)
-    for word in rest:
-        flag, equals, value = word.partition("=")
-        if flag == "--set":
-            pair = value if equals else next(rest, "")
-            key, equals, text = pair.partition("=")
-            if not equals or not key.strip():
-                raise ConfigError(f"--set {pair!r} has no value: write --set KEY=VALUE")
-            properties[key.strip()] = text.strip()
-        elif word.startswith("-"):
-            raise ConfigError(f"{word} is not known; {_USAGE}")
-        else:
-            properties = {**_read(word), **properties}
-    return properties
-
-
-def _read(path: str) -> dict[str, str]:
-    from headrace.runtime.properties import parse_properties
-
-    try:
-        return parse_properties(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from None
-
-
-def main() -> int:
-    """Run the service; a mistake in its settings is one line and exit code 1."""
+def run(properties: Mapping[str, str]) -> int:
+    """Serve with these settings; a mistake in them is the caller's to tell."""
     logging.basicConfig(
         level=logging.INFO, format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
     )
-    try:
-        settings, warnings = registry_settings(read_arguments(sys.argv[1:]))
-        if settings.debug:
-            logging.getLogger("headrace").setLevel(logging.DEBUG)
-        for warning in warnings:
-            _LOG.warning("%s", warning)
-        from headrace.registry.app import serve
+    settings, warnings = registry_settings(properties)
+    if settings.debug:
+        logging.getLogger("headrace").setLevel(logging.DEBUG)
+    for warning in warnings:
+        _LOG.warning("%s", warning)
+    from headrace.registry.app import serve
 
-        return serve(settings)
+    return serve(settings)
+
+
+def main() -> int:
+    """A mistake in the settings is one line and exit code 1."""
+    try:
+        return run(read_arguments("python -m headrace.registry", FILE, sys.argv[1:]))
     except HeadraceError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1

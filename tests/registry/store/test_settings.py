@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from headrace.errors import ConfigError
 from headrace.http.listeners import Listener
-from headrace.registry.__main__ import read_arguments
 from headrace.registry.settings import registry_settings
 
 
@@ -90,18 +87,6 @@ def test_bad_values_name_key_and_remedy(name: str, value: str) -> None:
     with pytest.raises(ConfigError, match=name.removeprefix("kafkastore.")) as raised:
         registry_settings({name: value})
     assert len(str(raised.value)) > 30
-
-
-def test_arguments_of_the_command(tmp_path: Path) -> None:
-    """A file and `--set`, which wins; what is neither is told."""
-    file = tmp_path / "schema-registry.properties"
-    file.write_text("# a comment\nkafkastore.topic = a\ndebug: true\n")
-    given = read_arguments([str(file), "--set", "kafkastore.topic=b", "--set=x=1=2"])
-    assert given == {"kafkastore.topic": "b", "debug": "true", "x": "1=2"}
-    assert read_arguments(["--set", "debug=false", str(file)])["debug"] == "false"
-    for words in (["--set"], ["--set", "x"], ["--x"], [str(tmp_path / "missing")]):
-        with pytest.raises(ConfigError):
-            read_arguments(words)
 
 
 def test_the_address_for_others() -> None:

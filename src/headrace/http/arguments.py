@@ -1,0 +1,43 @@
+"""The command line of an HTTP service: a file of properties, and `--set` over it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from headrace.errors import ConfigError
+from headrace.runtime.properties import parse_properties
+
+_MAX_FILE_BYTES: Final = 1 << 20
+
+
+def read_arguments(program: str, file_name: str, words: Sequence[str]) -> dict[str, str]:
+    """The properties that the words give; `--help` and what is not known end the program."""
+    parser = argparse.ArgumentParser(
+        prog=program, epilog=f"example: {program} {file_name} --set listeners=http://127.0.0.1:0"
+    )
+    parser.add_argument("file", nargs="?", help=f"settings, in the form of {file_name}")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="one setting; wins"
+    )
+    options = parser.parse_args(words)
+    properties = {} if options.file is None else _read(options.file)
+    for pair in options.set:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise ConfigError(f"--set {pair!r} has no value: write --set KEY=VALUE")
+        properties[key.strip()] = value.strip()
+    return properties
+
+
+def _read(path: str) -> dict[str, str]:
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            text = file.read(_MAX_FILE_BYTES + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from None
+    if len(text) > _MAX_FILE_BYTES:
+        raise ConfigError(f"{path} is larger than {_MAX_FILE_BYTES} bytes")
+    return parse_properties(text)
