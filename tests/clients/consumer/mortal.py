@@ -9,10 +9,12 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 LIFETIME_SECONDS = 60
+TURN_SECONDS = 0.02
 
 
 class Mortal:
@@ -20,19 +22,31 @@ class Mortal:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
+        self.offsets: list[int] = []  # of the records that it has polled
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
 
-    def take(self, count: int) -> list[int]:
-        """The offsets of the next records; the process has polled them and goes on polling."""
-        stream = self._process.stdout
-        assert stream is not None
-        lines = [stream.readline() for _ in range(count)]
-        assert all(lines), "the consumer ended"
-        return [int(line) for line in lines]
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.offsets.append(int(line))
+
+    def take(self, count: int, *, meanwhile: Callable[[], object] = lambda: None) -> list[int]:
+        """The offsets of its first records; it goes on polling.
+
+        `meanwhile` is a turn of the others in its group, who may have something to give up first.
+        """
+        while len(self.offsets) < count:
+            assert self._process.poll() is None, "the consumer ended"
+            meanwhile()
+            self._reader.join(TURN_SECONDS)
+        return self.offsets[:count]
 
     def kill(self) -> None:
         """End it as a power cut would."""
         self._process.kill()
         self._process.wait()
+        self._reader.join()
 
 
 @contextlib.contextmanager

@@ -116,7 +116,7 @@ def test_the_partitions_of_the_dead_go_to_the_survivors(
     """A member that is killed says nothing; when its session is over, another has its work."""
     topic = new_topic(partitions=2)
     if protocol == "consumer":
-        session = ("consumer.session.timeout.ms", Op.SET, "1000")
+        session = ("consumer.session.timeout.ms", Op.SET, "3000")
         assert changed(connection, group, session, kind=Resource.GROUP).error_code == 0
     survivor = members.join(group, topic, group_protocol=protocol)
     shared_out([survivor], 2)
@@ -124,7 +124,7 @@ def test_the_partitions_of_the_dead_go_to_the_survivors(
     write(bootstrap, topic, numbered(5), partition=1)
     with mortal(bootstrap, group, topic, most=5, group_protocol=protocol) as dying:
         shared_out([survivor], 1)
-        assert dying.take(5) == list(range(5))
+        assert dying.take(5, meanwhile=survivor.poll) == list(range(5))
         dying.kill()
     shared_out([survivor], 2)
     (lost,) = {0, 1} - {survivor.messages[0].partition()}
