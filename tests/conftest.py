@@ -1,4 +1,4 @@
-"""Fixtures for tests that compare with Apache Kafka itself, and the one session of Spark.
+"""Fixtures that all tests share: Apache Kafka to compare with, one ZooKeeper, one Spark session.
 
 Imports wait until a test asks, so that a unit test pays nothing for them.
 """
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.spark_session import quick_start, spark
+from tests.zookeeper import zookeeper, zookeeper_connect
 
 if TYPE_CHECKING:
     from tests.kafka.apache_kafka import ApacheKafka
 
-__all__ = ["quick_start", "spark"]
+__all__ = ["quick_start", "spark", "zookeeper", "zookeeper_connect"]
 
 
 @pytest.fixture(scope="session")

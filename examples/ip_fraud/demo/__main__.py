@@ -25,8 +25,8 @@ from examples.ip_fraud.traffic import Plan, truth_of
 from examples.topics import broker, provide
 from headrace.cli.demo import round_trip
 from headrace.errors import HeadraceError
-from headrace.pipelines.java import find_java
 from headrace.pipelines.session import end_session, session
+from headrace.runtime.java import find_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -107,6 +107,10 @@ class LocalTree:
         with self._store.lock:
             return self._state(path).subtree(path)
 
+    def subtrees(self, paths: Sequence[str]) -> list[dict[str, Node]]:
+        with self._store.lock:
+            return [self._state(path).subtree(path) for path in paths]
+
     def create(
         self, path: str, data: bytes, *, ephemeral: bool = False, sequential: bool = False
     ) -> str:

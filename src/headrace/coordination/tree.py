@@ -5,6 +5,12 @@ broker makes them from a worker thread. Two choices differ from ZooKeeper's own 
 stays until it is cancelled and covers everything below its path, so that no change is missed
 between two one-shot watches; and `subtree` reads a whole branch at once, because a broker reads all
 of it at start.
+
+A connection that breaks inside a call leaves a question open. A read is asked again until there is
+an answer or the session is over. A write is never repeated: if nobody can say whether it happened,
+the call raises `OutcomeUnknown`, and the caller does what it does after `BadVersion`: read anew,
+decide again. Such a read waits for the new connection and then shows everything that was committed
+before it, the unanswered write included if it happened.
 """
 
 from __future__ import annotations
@@ -18,7 +24,8 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from headrace.errors import HeadraceError
 
 ANY_VERSION: Final = -1
-MAX_DATA_BYTES: Final = 1 << 20
+MAX_DATA_BYTES: Final = (1 << 20) - (8 << 10)
+"""A server of ZooKeeper takes requests of a mebibyte; a path and what else there is needs room."""
 MAX_PATH_LENGTH: Final = 1024
 
 # ZooKeeper refuses control characters, surrogates, private-use characters and the specials block.
@@ -102,7 +109,7 @@ Cancel: TypeAlias = Callable[[], None]
 
 
 class TreeError(HeadraceError):
-    """An operation was refused; nothing was changed."""
+    """An operation was refused; nothing was changed, unless it is an `OutcomeUnknown`."""
 
     def __init__(self, path: str, reason: str, op_index: int = 0, op_count: int = 1) -> None:
         place = f"operation {op_index + 1} of {op_count}, " if op_count > 1 else ""
@@ -144,8 +151,21 @@ class SessionLost(TreeError):
     """The session has ended, and with it every ephemeral node it made."""
 
 
+class Unreachable(TreeError):
+    """No server could be asked for as long as a session lasts. The session may still be alive."""
+
+
+class OutcomeUnknown(TreeError):
+    """The connection broke before a write was answered: it may have happened. Read anew."""
+
+
 class Tree(Protocol):
     """One session on a tree. Every method may block; a callback must not."""
+
+    @property
+    def session_id(self) -> int:
+        """Who owns the ephemeral nodes made here; no two sessions of a store share it."""
+        ...
 
     def get(self, path: str) -> Node:
         """The node at `path`, or NoNode."""
@@ -159,6 +179,10 @@ class Tree(Protocol):
 
     def subtree(self, path: str) -> dict[str, Node]:
         """The node and everything below it, parents first; empty if there is no such node."""
+        ...
+
+    def subtrees(self, paths: Sequence[str]) -> list[dict[str, Node]]:
+        """`subtree` of each path, in that order, for little more than the price of one."""
         ...
 
     def create(
@@ -182,6 +206,11 @@ class Tree(Protocol):
 
         Events arrive in the order of the commits, after the write has returned or from another
         thread. The callback must hand the event on and return: it must not block or write.
+
+        SUSPENDED: the connection is gone, calls wait. CONNECTED: it is back, the session has lived
+        on, and the watch is armed again; changes in between may not have been heard, so whoever
+        follows the tree reads all of it anew. LOST: the session is over, it is the last event and
+        every later call raises SessionLost; close this tree and open another session.
         """
         ...
 

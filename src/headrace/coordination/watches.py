@@ -39,6 +39,11 @@ class Watches:
 
         return cancel
 
+    def prefixes(self) -> list[str]:
+        """What somebody wants to hear of, each path once."""
+        with self._lock:
+            return sorted({prefix for prefix, _ in self._callbacks.values()})
+
     def enqueue(self, events: Iterable[Event]) -> None:
         """Remember events in the order of the commits; call it while holding the store's lock."""
         with self._lock:

@@ -22,7 +22,6 @@ from headrace.cli.run.display import Display, choose_display
 from headrace.cli.run.embedded_broker import EmbeddedBroker
 from headrace.cli.run.request import RunRequest
 from headrace.errors import HeadraceError
-from headrace.pipelines.java import find_java
 from headrace.pipelines.run.folder import RunFolder, RunReport
 from headrace.pipelines.run.loading import (
     Pipeline,
@@ -49,6 +48,7 @@ from headrace.pipelines.session import (
     is_remote,
     session,
 )
+from headrace.runtime.java import find_java
 
 SERVERS_VARIABLE: Final = "HEADRACE_BOOTSTRAP_SERVERS"
 CHECKPOINTS: Final = "spark.sql.streaming.checkpointLocation"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.pipelines.java import JavaMissing, feature_release, find_java, version_of
+from headrace.runtime.java import JavaMissing, feature_release, find_java, version_of
 
 
 def install(home: Path, version: str | None, *, says: str = "") -> Path:
@@ -68,9 +68,9 @@ def test_no_java_says_what_to_install(tmp_path: Path) -> None:
 def test_an_old_or_wrong_java_is_named(tmp_path: Path) -> None:
     """A JAVA_HOME that is set is obeyed, so it must be right."""
     old = install(tmp_path / "old", "1.8.0_392")
-    with pytest.raises(JavaMissing, match="which is Java 8, and Spark needs 17"):
+    with pytest.raises(JavaMissing, match="which is Java 8, and version 17 is needed"):
         find_java({"JAVA_HOME": str(old)}, ())
     with pytest.raises(JavaMissing, match="where there is no bin/java"):
         find_java({"JAVA_HOME": str(tmp_path)}, ())
-    with pytest.raises(JavaMissing, match="there is only Java 8, and Spark needs 17"):
+    with pytest.raises(JavaMissing, match="there is only Java 8, and version 17 is needed"):
         find_java({"PATH": str(old / "bin")}, ())

@@ -1,4 +1,4 @@
-"""Finds the Java that Spark will run on, before Spark fails without a helpful word.
+"""Finds the Java that Spark and ZooKeeper will run on, before either fails without a helpful word.
 
 Looks where Spark's own start script looks, `JAVA_HOME` and then the `PATH`, and after them where
 packages leave a JDK that nobody has put on the `PATH`. It reads the file `release` that every JDK
@@ -34,7 +34,7 @@ _ANSWER: Final = re.compile(r'version "(?P<version>[^"]+)"')
 
 
 class JavaMissing(HeadraceError):
-    """There is no Java that Spark can use; the text says what to install."""
+    """There is no Java that can be used; the text says what to install."""
 
 
 def find_java(environment: Mapping[str, str], places: Sequence[str] = KNOWN_PLACES) -> Path:
@@ -46,7 +46,8 @@ def find_java(environment: Mapping[str, str], places: Sequence[str] = KNOWN_PLAC
             raise JavaMissing(f"JAVA_HOME is {chosen}, where there is no bin/java; {REMEDY}")
         if (version := version_of(home)) < MIN_VERSION:
             raise JavaMissing(
-                f"JAVA_HOME is {chosen}, which is Java {version}, and Spark needs 17; {REMEDY}"
+                f"JAVA_HOME is {chosen}, which is Java {version}, "
+                f"and version 17 is needed; {REMEDY}"
             )
         return home
     too_old = 0
@@ -55,7 +56,7 @@ def find_java(environment: Mapping[str, str], places: Sequence[str] = KNOWN_PLAC
         if version >= MIN_VERSION:
             return home
         too_old = max(too_old, version)
-    found = f"only Java {too_old}, and Spark needs 17" if too_old else "no Java"
+    found = f"only Java {too_old}, and version 17 is needed" if too_old else "no Java"
     raise JavaMissing(f"there is {found} on this machine; {REMEDY}")
 
 
