@@ -14,6 +14,7 @@ from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.errors import Error
 from headrace.log import LogConfig, PartitionLog
 from headrace.records.builder import BatchBuilder
+from headrace.replica.leadership import Leadership
 from headrace.replica.partition import Partition
 from headrace.testing import MemoryDisk
 from headrace.types import TopicPartition
@@ -49,9 +50,8 @@ class World:
         self.load()
 
     def new_host(self) -> Host[TransactionShard]:
-        partition = Partition(
-            WHERE, UUID(int=7), self.log, leader=1, leader_epoch=0, replicas=[1], isr=[1]
-        )
+        partition = Partition(WHERE, UUID(int=7), self.log, broker_id=1)
+        partition.lead(Leadership(1, 0, 0, (1,), (1,)), NOW_MS)
 
         def send(_host: Host[TransactionShard], _markers: TransactionMarkers) -> None:
             raise AssertionError("nothing ends in these tests")

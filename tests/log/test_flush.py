@@ -208,3 +208,20 @@ def test_the_last_index_entries_of_a_rolled_segment_survive(flush_again: bool, s
     log = reopened(survived, clean=False, recovery_point=log.recovery_point)
     assert log.segments[0].largest_timestamp() == (NOW_MS + 5, 0)
     assert log.offset_for_time(NOW_MS + 1, up_to=2) == (NOW_MS + 5, 0)
+
+
+@pytest.mark.parametrize("was_reopened", [False, True])
+def test_the_first_records_survive_however_often_the_empty_log_was_flushed(
+    was_reopened: bool,
+) -> None:
+    """The first segment's file comes with its first record: the flush that follows syncs its name,
+    also if the folder was synced before, as a leader does that has noted where its epoch begins."""
+    disk = new_disk()
+    log = new_log(disk)
+    log.leader_epochs.assign(3, 0)
+    log.flush()
+    if was_reopened:
+        log = reopened(disk)
+    append(log, count=3, leader_epoch=3)
+    log.flush()
+    assert offsets(reopened(disk.crash(), clean=False)) == [0, 1, 2]

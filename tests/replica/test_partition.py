@@ -9,6 +9,8 @@ import pytest
 from headrace.errors import ClientFault, Error
 from headrace.log import LogConfig, PartitionLog
 from headrace.records.builder import BatchBuilder
+from headrace.replica.following import append_fetched, truncate_to_agree
+from headrace.replica.leadership import EpochEnd, Leadership
 from headrace.replica.partition import Partition
 from headrace.replica.waiters import CommitWaiter, FetchWaiter
 from headrace.testing import MemoryDisk
@@ -22,7 +24,9 @@ def partition(*, flush_messages: int = 1 << 62, min_insync_replicas: int = 1) ->
     config = LogConfig(flush_messages=flush_messages, min_insync_replicas=min_insync_replicas)
     disk = MemoryDisk(folders=["/data"])
     log = PartitionLog.create(disk, "/data/orders-0", ORDERS, UUID(int=7), config, NOW_MS)
-    return Partition(ORDERS, UUID(int=7), log, leader=1, leader_epoch=3, replicas=[1], isr=[1])
+    orders = Partition(ORDERS, UUID(int=7), log, broker_id=1)
+    orders.lead(Leadership(1, 3, 0, (1,), (1,)), NOW_MS)
+    return orders
 
 
 def batch(value: bytes = b"x") -> memoryview:
@@ -160,3 +164,26 @@ def test_a_failed_directory_answers_everyone_who_waits() -> None:
         with pytest.raises(ClientFault) as refused:
             attempt()
         assert refused.value.error == Error.KAFKA_STORAGE_ERROR
+
+
+def test_a_flush_that_was_overtaken_by_a_cut_counts_for_nothing() -> None:
+    """The offsets that it flushed belong to other records now, which no disk has yet."""
+    orders = partition(flush_messages=1)
+    orders.append(batch(b"old"), acks=1, now_ms=NOW_MS)
+    flush = orders.log.begin_flush()
+    assert flush is not None
+    orders.follow(Leadership(2, 4, 1, (1, 2), (2,)))
+    orders.log.leader_epochs.assign(4, 1)
+    cut = truncate_to_agree(orders, EpochEnd(3, 0))
+    assert (cut.from_offset, cut.to_offset) == (1, 0)
+    builder = BatchBuilder(leader_epoch=4)
+    builder.append(None, b"new", NOW_MS)
+    append_fetched(orders, memoryview(builder.build()), NOW_MS)
+    assert orders.flush_pending
+    flush.run()
+    orders.log.complete_flush(flush)
+    orders.on_flushed(flush.up_to)
+    assert orders.flush_pending
+    orders.log.flush()
+    orders.on_flushed(1)
+    assert not orders.flush_pending

@@ -17,6 +17,7 @@ from headrace.log import Appended, LogConfig
 from headrace.log.compaction import CleanerMemory, Cleaning, make_plan, measure
 from headrace.log.directory import LogDirectory
 from headrace.log.swap import exchange
+from headrace.replica.leadership import Leadership
 from headrace.replica.partition import Partition
 from headrace.testing import MemoryDisk
 from headrace.types import TopicPartition
@@ -111,15 +112,8 @@ class Storage:
                 log = self.directory.create(topic_partition, topic.topic_id, config, now_ms)
             else:
                 self.directory.assign_topic_id(topic_partition, topic.topic_id)
-            partition = SimulatedPartition(
-                topic_partition,
-                topic.topic_id,
-                log,
-                leader=1,
-                leader_epoch=0,
-                replicas=[1],
-                isr=[1],
-            )
+            partition = SimulatedPartition(topic_partition, topic.topic_id, log, broker_id=1)
+            partition.lead(Leadership(1, 0, 0, (1,), (1,)), now_ms)
             partition.is_disk_full = self._has_no_room
             self.partitions[topic_partition] = partition
 

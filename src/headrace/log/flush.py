@@ -68,6 +68,8 @@ def prepare_flush(log: PartitionLog) -> Flush | None:
     if log.segments.active.txn_index.is_new:
         log.folder_changes += 1
         log.segments.active.txn_index.is_new = False
+    if log.recovery_point == 0 < log.log_end_offset:
+        log.folder_changes += 1  # the first segment's file came into being with its first record
     has_new_names = log.folder_changes > log.folder_changes_synced
     if log.recovery_point >= log.log_end_offset and not has_new_names:
         return None
