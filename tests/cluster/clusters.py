@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
+from headrace.cluster.controller import Policy, decide
 from headrace.cluster.image import (
     BrokerRegistered,
     BrokerRegistration,
+    BrokerUnregistered,
+    Change,
+    Changes,
     ClusterImage,
     Endpoint,
+    PartitionChanged,
+    PartitionImage,
     TopicCreated,
 )
 from headrace.cluster.topics import NewTopic, TopicDefaults, create_topic
@@ -63,3 +71,43 @@ def with_topics(image: ClusterImage, *requests: NewTopic) -> ClusterImage:
     for request in requests:
         image.apply([created(image, request)])
     return image
+
+
+CLEAN = Policy(unclean_allowed=lambda topic: False)
+UNCLEAN = Policy(unclean_allowed=lambda topic: True)
+
+
+def hear(image: ClusterImage, *news: Change, policy: Policy = CLEAN) -> Changes:
+    """What a controller makes of some news, step by step until nothing is left to do."""
+    made: Changes = []
+    image.apply(news)
+    for _ in range(20):
+        changes = decide(image, news, policy)
+        if not changes:
+            return made
+        image.apply(changes)
+        made += changes
+        news = tuple(changes)
+    raise AssertionError(f"the controller never comes to an end: {news}")
+
+
+def lose(image: ClusterImage, *broker_ids: int, policy: Policy = CLEAN) -> Changes:
+    return hear(image, *map(BrokerUnregistered, broker_ids), policy=policy)
+
+
+def bring(image: ClusterImage, *broker_ids: int, policy: Policy = CLEAN) -> Changes:
+    return hear(image, *(BrokerRegistered(broker(each)) for each in broker_ids), policy=policy)
+
+
+def partition_of(image: ClusterImage, topic: str = "t", number: int = 0) -> PartitionImage:
+    partition = image.partition(topic, number)
+    assert partition is not None
+    return partition
+
+
+def put(image: ClusterImage, number: int = 0, **fields: Any) -> PartitionImage:
+    """Change fields of a partition of topic t, as if somebody had written them."""
+    before = partition_of(image, number=number)
+    after = replace(before, partition_epoch=before.partition_epoch + 1, **fields)
+    image.apply([PartitionChanged("t", number, after)])
+    return after

@@ -188,10 +188,10 @@ def test_a_group_needs_not_exist_to_have_settings(image: ClusterImage) -> None:
     """KIP-848: the settings wait for the group; each request says what the group has afterwards."""
     broker = BrokerConfig({})
     first = incremental_alter_group(image, "g", [ConfigOp(SESSION, SET, " 50000 ")], broker)
-    assert first == GroupConfigChanged("g", {SESSION: "50000"}, is_first=True)
+    assert first == GroupConfigChanged("g", {SESSION: "50000"})
     image.apply([first])
     both = incremental_alter_group(image, "g", [ConfigOp(HEARTBEAT, SET, "6000")], broker)
-    assert both == GroupConfigChanged("g", {SESSION: "50000", HEARTBEAT: "6000"}, is_first=False)
+    assert both == GroupConfigChanged("g", {SESSION: "50000", HEARTBEAT: "6000"})
     assert alter_group(image, "g", {HEARTBEAT: "7000"}, broker).configs == {HEARTBEAT: "7000"}
     assert incremental_alter_group(image, "g", [ConfigOp(SESSION, DELETE)], broker).configs == {}
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
 from headrace.cluster.image import (
+    NO_NODE,
     BrokerConfigChanged,
     BrokerRegistered,
     BrokerUnregistered,
@@ -13,10 +14,11 @@ from headrace.cluster.image import (
     GroupConfigChanged,
     PartitionChanged,
     PartitionImage,
+    PartitionsAdded,
     TopicConfigChanged,
+    TopicDeleted,
 )
 from headrace.cluster.topics import NewTopic, create_partitions, delete_topic
-from headrace.errors import InvariantViolated
 from tests.cluster.clusters import broker, cluster, created, ids, with_topics
 
 
@@ -51,21 +53,88 @@ def test_a_partition_is_found_or_not() -> None:
         assert image.partition(name, number) is None
 
 
-def test_partition_epochs_grow_one_by_one() -> None:
-    """A change that was decided on another state than this one is a broken invariant."""
+def test_partition_epochs_only_grow() -> None:
+    """Whatever is newer is taken, also with a gap; what is older or known changes nothing."""
     image = with_topics(cluster(), NewTopic("t", 1, 1))
-    image.apply([PartitionChanged("t", 0, PartitionImage((0,), (0,), 0, 1, partition_epoch=1))])
-    with pytest.raises(InvariantViolated, match="epoch 1 is followed by 3"):
-        image.apply([PartitionChanged("t", 0, PartitionImage((0,), (0,), 0, 2, 3))])
+    newer = PartitionImage((0,), (0,), 0, leader_epoch=1, partition_epoch=3)
+    image.apply([PartitionChanged("t", 0, newer)])
+    assert image.partition("t", 0) == newer
+    for epoch in (0, 2, 3):
+        image.apply([PartitionChanged("t", 0, PartitionImage((0,), (0,), 0, 9, epoch))])
+        assert image.partition("t", 0) == newer
+    image.apply([PartitionChanged("gone", 0, newer), PartitionChanged("t", 7, newer)])
+    assert image.topics.keys() == {"t"}
 
 
-def test_feature_epochs_grow_one_by_one() -> None:
-    """A change that was decided on other levels than these is a broken invariant."""
+def test_replicas_that_change_together_are_one_version_of_the_topic() -> None:
+    """One transaction writes the topic's node once, however many partitions move in it."""
+    image = with_topics(cluster(), NewTopic("t", 3, 1))
+    moved = [PartitionImage((1, 0), (0,), 0, 0, 1, adding=(1,), removing=(0,)) for _ in range(2)]
+    image.apply(PartitionChanged("t", number, after) for number, after in enumerate(moved))
+    assert image.topics["t"].version == 1
+    assert image.topics["t"].partitions[:2] == moved
+    image.apply([PartitionChanged("t", 2, PartitionImage((1,), (1,), 1, 1, 1))])
+    assert image.topics["t"].version == 2
+    shrunk = replace(moved[0], isr=(0,), leader=-1, partition_epoch=2)
+    image.apply([PartitionChanged("t", 0, shrunk)])
+    assert image.topics["t"].version == 2
+
+
+def test_replicas_may_be_heard_of_after_the_state() -> None:
+    """A move is in two nodes; the later one completes the partition, an older one does nothing."""
+    image = with_topics(cluster(), NewTopic("t", 1, 1))
+    image.apply([PartitionChanged("t", 0, PartitionImage((0,), (0, 1), 0, 0, 4), 0)])
+    complete = PartitionImage((0, 1), (0, 1), 0, 0, 4)
+    image.apply([PartitionChanged("t", 0, complete, topic_version=1)])
+    assert (image.partition("t", 0), image.topics["t"].version) == (complete, 1)
+    image.apply([PartitionChanged("t", 0, PartitionImage((0,), (0, 1), 0, 0, 4), 0)])
+    assert image.partition("t", 0) == complete
+
+
+def test_feature_epochs_only_grow() -> None:
+    """Levels that are older than those known change nothing."""
     image = cluster()
-    image.apply([FeaturesChanged({"group.version": 1}, 0)])
-    with pytest.raises(InvariantViolated, match="epoch 0 is followed by 2"):
-        image.apply([FeaturesChanged({}, 2)])
-    assert image.features == {"group.version": 1}
+    image.apply([FeaturesChanged({"group.version": 1}, 2), FeaturesChanged({}, 1)])
+    assert (image.features, image.features_epoch) == ({"group.version": 1}, 2)
+
+
+def test_news_of_another_topic_of_the_same_name_do_not_mix() -> None:
+    """What is told of a topic by its id is true of that one only."""
+    image = with_topics(cluster(), NewTopic("t", 1, 1))
+    old = image.topics["t"]
+    new = created(cluster(), NewTopic("t", 2, 1), new_id=ids(5000))
+    image.apply([new])
+    assert image.topic_names == {new.topic.id: "t"}
+    image.apply([TopicDeleted(old), PartitionsAdded(replace(old, version=9), 2)])
+    assert image.topics["t"].id == new.topic.id
+    image.apply([TopicConfigChanged("t", {"retention.ms": "7"})])
+    image.apply([replace(new, config_version=NO_NODE)])  # heard of twice
+    assert len(image.topics["t"].partitions) == 2
+    assert image.topic_configs == {"t": {"retention.ms": "7"}}
+
+
+def test_images_do_not_share_what_changes() -> None:
+    """Two brokers in one process are told of the same topic and keep their own partitions."""
+    one, two = cluster(), cluster()
+    told = created(one, NewTopic("t", 1, 1))
+    one.apply([told])
+    two.apply([told])
+    one.apply([PartitionChanged("t", 0, PartitionImage((0,), (0,), 0, 1, 1))])
+    assert two.topics["t"].partitions[0].leader_epoch == 0
+
+
+def test_settings_are_as_new_as_their_node() -> None:
+    """A version that is known or older is no news; without a version it is the next one."""
+    image = cluster()
+    image.apply([TopicConfigChanged("t", {"retention.ms": "1"})])
+    assert image.config_versions == {("topics", "t"): 0}
+    image.apply([TopicConfigChanged("t", {"retention.ms": "2"}, version=4)])
+    image.apply([TopicConfigChanged("t", {"retention.ms": "3"}, version=3)])
+    assert image.topic_configs == {"t": {"retention.ms": "2"}}
+    image.apply([TopicConfigChanged("t", {})])
+    assert image.config_versions == {("topics", "t"): 5}
+    image.apply([TopicConfigChanged("t", {}, version=NO_NODE)])
+    assert image.config_versions == {}
 
 
 def test_a_kept_partition_does_not_change_under_its_reader() -> None:
@@ -82,6 +151,16 @@ def test_added_partitions_replace_the_topic() -> None:
     image = with_topics(cluster(), NewTopic("t", 1, 1))
     image.apply([create_partitions(image, "t", 3)])
     assert len(image.topics["t"].partitions) == 3
+    assert image.topics["t"].version == 1
+
+
+def test_growth_does_not_take_old_partitions_back() -> None:
+    """Who told of the new partitions may have known less of the old ones."""
+    image = with_topics(cluster(), NewTopic("t", 1, 1))
+    grown = create_partitions(image, "t", 2)
+    newer = PartitionImage((0,), (0,), 0, 1, 1)
+    image.apply([PartitionChanged("t", 0, newer), grown, grown])
+    assert image.topics["t"].partitions == [newer, grown.topic.partitions[1]]
 
 
 def test_settings_without_values_take_no_room() -> None:
@@ -92,7 +171,7 @@ def test_settings_without_values_take_no_room() -> None:
             TopicConfigChanged("t", {"retention.ms": "1"}),
             BrokerConfigChanged(1, {"num.io.threads": "2"}),
             BrokerConfigChanged(None, {"num.io.threads": "3"}),
-            GroupConfigChanged("g", {"consumer.session.timeout.ms": "50000"}, is_first=True),
+            GroupConfigChanged("g", {"consumer.session.timeout.ms": "50000"}),
         ]
     )
     assert image.group_configs == {"g": {"consumer.session.timeout.ms": "50000"}}
@@ -103,7 +182,7 @@ def test_settings_without_values_take_no_room() -> None:
             TopicConfigChanged("t", {}),
             BrokerConfigChanged(1, {}),
             BrokerConfigChanged(None, {}),
-            GroupConfigChanged("g", {}, is_first=False),
+            GroupConfigChanged("g", {}),
         ]
     )
     assert (image.topic_configs, image.broker_configs, image.group_configs) == ({}, {}, {})

@@ -1,103 +1,42 @@
-"""Leader election: who leads when brokers die and return."""
+"""Who leads and who is in sync: elections, and what a broker decides about itself."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.cluster.image import (
-    NO_LEADER,
-    BrokerRegistered,
-    BrokerUnregistered,
-    ClusterImage,
-    PartitionChanged,
-    PartitionImage,
-)
+from headrace.cluster.image import NO_LEADER, ClusterImage, PartitionChanged, PartitionImage
 from headrace.cluster.partitions import (
-    broker_lost,
-    broker_registered,
+    change_isr,
     elect,
     elect_preferred,
     elect_unclean,
+    replicas_lost,
+    shut_down,
+    step_down,
 )
 from headrace.cluster.topics import NewTopic
 from headrace.errors import ClientFault, Error
-from tests.cluster.clusters import broker, cluster, with_topics
+from headrace.types import TopicPartition
+from tests.cluster.clusters import (
+    CLEAN,
+    UNCLEAN,
+    bring,
+    cluster,
+    hear,
+    lose,
+    partition_of,
+    put,
+    with_topics,
+)
 
 
-def never(topic: str) -> bool:
-    return False
-
-
-def always(topic: str) -> bool:
-    return True
-
-
-def thirteen() -> ClusterImage:
-    """The topic of the training slides: 13 partitions, replication factor 3, brokers 0 to 2."""
-    order = [[2, 0, 1], [0, 1, 2], [1, 2, 0], [2, 1, 0], [0, 2, 1], [1, 0, 2]]
-    assignments = [(partition, order[partition % 6]) for partition in range(13)]
-    return with_topics(cluster(), NewTopic("t", assignments=assignments))
-
-
-@pytest.mark.spec("slides:B14", "slides:B13")
-def test_the_first_surviving_replica_takes_over() -> None:
-    """Broker 0 dies: what it led goes to the next in list order, ISRs lose it and keep order."""
-    image = thirteen()
-    before = list(image.topics["t"].partitions)
-    image.apply(broker_lost(image, 0, never))
-    for old, new in zip(before, image.topics["t"].partitions, strict=True):
-        survivors = tuple(replica for replica in old.replicas if replica != 0)
-        assert new.isr == survivors
-        assert new.replicas == old.replicas
-        assert new.leader == (survivors[0] if old.leader == 0 else old.leader)
-        assert new.leader_epoch == old.leader_epoch + (old.leader == 0)
-        assert new.partition_epoch == old.partition_epoch + 1
-    assert 0 not in image.brokers
-
-
-@pytest.mark.spec("slides:B19", "admin:RC-22")
-def test_without_in_sync_replicas_a_partition_waits() -> None:
-    """Clean only: with the last ISR member dead there is no leader, until it comes back."""
-    image = with_topics(cluster([103, 104]), NewTopic("t", assignments=[(0, [103, 104])]))
-    image.apply(broker_lost(image, 104, never))
-    image.apply(broker_lost(image, 103, never))
-    partition = image.topics["t"].partitions[0]
-    assert (partition.leader, partition.isr) == (NO_LEADER, (103,))
-    image.apply(broker_registered(image, broker(104), never))
-    assert image.topics["t"].partitions[0].leader == NO_LEADER
-    image.apply(broker_registered(image, broker(103), never))
-    partition = image.topics["t"].partitions[0]
-    assert (partition.leader, partition.isr) == (103, (103,))
-    assert partition.leader_epoch == 2
-
-
-@pytest.mark.spec("slides:B18", "admin:RC-22")
-def test_an_unclean_election_takes_any_live_replica() -> None:
-    """unclean.leader.election.enable: the first to return leads alone; committed data may go."""
-    image = with_topics(cluster([103, 104]), NewTopic("t", assignments=[(0, [103, 104])]))
-    image.apply(broker_lost(image, 104, always))
-    image.apply(broker_lost(image, 103, always))
-    image.apply(broker_registered(image, broker(104), always))
-    partition = image.topics["t"].partitions[0]
-    assert (partition.leader, partition.isr) == (104, (104,))
-
-
-def test_a_broker_without_partitions_changes_only_itself() -> None:
-    """Nothing is written for partitions that a broker has no part in."""
-    image = with_topics(cluster([0, 1, 2]), NewTopic("t", assignments=[(0, [0, 1])]))
-    assert broker_lost(image, 2, never) == [BrokerUnregistered(2)]
-    assert broker_registered(image, broker(5), never) == [BrokerRegistered(broker(5))]
-
-
-def test_a_returning_broker_does_not_disturb_a_living_leader() -> None:
-    """Coming back gives nobody leadership or ISR membership: it must catch up first."""
-    image = thirteen()
-    image.apply(broker_lost(image, 0, never))
-    after_loss = list(image.topics["t"].partitions)
-    image.apply(broker_registered(image, broker(0), never))
-    assert image.topics["t"].partitions == after_loss
+def trio(*replicas: int) -> ClusterImage:
+    """Brokers 0 to 2 and a topic of one partition."""
+    return with_topics(cluster(), NewTopic("t", assignments=[(0, replicas or (0, 1, 2))]))
 
 
 @pytest.mark.spec("admin:RC-09")
@@ -107,15 +46,14 @@ def test_the_preferred_replica_leads_again_when_asked() -> None:
     with pytest.raises(ClientFault) as caught:
         elect_preferred(image, "t", 0)
     assert caught.value.error is Error.ELECTION_NOT_NEEDED
-    image.apply(broker_lost(image, 0, never))
+    lose(image, 0)
     with pytest.raises(ClientFault) as caught:
         elect_preferred(image, "t", 0)
     assert caught.value.error is Error.PREFERRED_LEADER_NOT_AVAILABLE
-    image.apply(broker_registered(image, broker(0), never))
-    caught_up = PartitionImage((0, 1), (1, 0), leader=1, leader_epoch=1, partition_epoch=2)
-    image.apply([PartitionChanged("t", 0, caught_up)])
+    bring(image, 0)
+    put(image, isr=(1, 0))
     image.apply([elect_preferred(image, "t", 0)])
-    assert image.topics["t"].partitions[0] == PartitionImage((0, 1), (1, 0), 0, 2, 3)
+    assert partition_of(image) == PartitionImage((0, 1), (1, 0), 0, 2, 3)
     with pytest.raises(ClientFault) as caught:
         elect_preferred(image, "t", 1)
     assert caught.value.error is Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -127,13 +65,12 @@ def test_a_leaderless_partition_is_given_to_any_replica_when_asked() -> None:
     with pytest.raises(ClientFault) as caught:
         elect_unclean(image, "t", 0)
     assert caught.value.error is Error.ELECTION_NOT_NEEDED
-    lagging = PartitionImage((0, 1), (0,), leader=0, leader_epoch=0, partition_epoch=1)
-    image.apply([PartitionChanged("t", 0, lagging)])
-    image.apply(broker_lost(image, 0, never))
-    assert image.topics["t"].partitions[0].leader == NO_LEADER
+    put(image, isr=(0,))
+    lose(image, 0)
+    assert partition_of(image).leader == NO_LEADER
     change = elect_unclean(image, "t", 0)
     assert (change.image.leader, change.image.isr) == (1, (1,))
-    image.apply(broker_lost(image, 1, never))
+    lose(image, 1)
     with pytest.raises(ClientFault) as caught:
         elect_unclean(image, "t", 0)
     assert caught.value.error is Error.ELIGIBLE_LEADERS_NOT_AVAILABLE
@@ -172,3 +109,158 @@ def test_an_election_never_breaks_the_rules(
         assert after.leader in before.isr
     assert after.leader_epoch == before.leader_epoch + (after.leader != before.leader)
     assert (after.partition_epoch > before.partition_epoch) == (after != before)
+
+
+# -- beginning and ending a life -------------------------------------------------------------------
+
+
+def test_a_starting_broker_gives_back_what_it_led() -> None:
+    """Its disk may have lost records: another in-sync replica leads, in a new epoch."""
+    image = trio(0, 2, 1)
+    image.apply(step_down(image, 0))
+    assert partition_of(image) == PartitionImage((0, 2, 1), (2, 1), 2, 1, 1)
+    assert step_down(image, 0) == []
+
+
+def test_a_starting_follower_leaves_the_isr() -> None:
+    """Being in sync was true of its earlier life; the leader and its epoch stay."""
+    image = trio()
+    image.apply(step_down(image, 1))
+    assert partition_of(image) == PartitionImage((0, 1, 2), (0, 2), 0, 0, 1)
+
+
+def test_a_starting_broker_leaves_the_isr_to_the_dead() -> None:
+    """A dead member has every committed record, the starting one perhaps not: nobody leads yet."""
+    image = trio()
+    for dead in (1, 2):
+        del image.brokers[dead]
+    image.apply(step_down(image, 0))
+    assert partition_of(image) == PartitionImage((0, 1, 2), (1, 2), NO_LEADER, 1, 1)
+    assert bring(image, 2)
+    assert partition_of(image).leader == 2
+
+
+def test_the_only_in_sync_replica_leads_again_in_a_new_epoch() -> None:
+    """No leader at first, so that nobody takes the new life for the old one; then its own."""
+    image = trio()
+    put(image, isr=(0,))
+    image.apply(step_down(image, 0))
+    assert partition_of(image) == PartitionImage((0, 1, 2), (0,), NO_LEADER, 1, 2)
+    assert step_down(image, 0) == []
+    bring(image, 0)
+    assert partition_of(image) == PartitionImage((0, 1, 2), (0,), 0, 2, 3)
+
+
+@pytest.mark.spec("admin:RC-38")
+def test_a_stopping_broker_hands_its_leaderships_over() -> None:
+    """Controlled shutdown: leaders move to live in-sync replicas; the broker leaves the ISRs."""
+    assignments = [(0, [0, 1, 2]), (1, [1, 0, 2]), (2, [2, 1, 0])]
+    image = with_topics(cluster(), NewTopic("t", assignments=assignments))
+    put(image, 2, isr=(2, 1))
+    image.apply(shut_down(image, 0))
+    partitions = image.topics["t"].partitions
+    assert partitions[0] == PartitionImage((0, 1, 2), (1, 2), 1, 1, 1)
+    assert partitions[1] == PartitionImage((1, 0, 2), (1, 2), 1, 0, 1)
+    assert partitions[2] == PartitionImage((2, 1, 0), (2, 1), 2, 0, 1)
+    assert shut_down(image, 0) == []
+    assert lose(image, 0) == []
+
+
+def test_a_stopping_broker_leads_to_the_end_where_it_is_alone() -> None:
+    """Better a leader for some more moments than none, if nobody else could lead."""
+    image = trio()
+    for dead in (1, 2):
+        del image.brokers[dead]
+    assert shut_down(image, 0) == []
+    put(image, isr=(0,))
+    image = with_topics(cluster(), NewTopic("t", assignments=[(0, [0])]))
+    assert shut_down(image, 0) == []
+
+
+def test_partitions_of_a_failed_disk_move_while_the_broker_lives() -> None:
+    """Those of its other disks stay where they are."""
+    image = with_topics(cluster(), NewTopic("t", assignments=[(0, [0, 1, 2]), (1, [0, 1, 2])]))
+    hit = [TopicPartition("t", 0), TopicPartition("gone", 3)]
+    image.apply(replicas_lost(image, 0, hit, CLEAN))
+    assert partition_of(image) == PartitionImage((0, 1, 2), (1, 2), 1, 1, 1)
+    assert partition_of(image, number=1).leader == 0
+    assert replicas_lost(image, 0, hit, CLEAN) == []
+
+
+def test_the_last_copy_on_a_failed_disk_waits_for_its_repair() -> None:
+    """Nobody leads, and the controller does not give it back to the broker that cannot have it."""
+    image = trio()
+    put(image, isr=(0,))
+    lost = replicas_lost(image, 0, [TopicPartition("t", 0)], CLEAN)
+    assert hear(image, *lost) == []
+    assert partition_of(image) == PartitionImage((0, 1, 2), (0,), NO_LEADER, 1, 2)
+    image = trio()
+    put(image, isr=(0,))
+    image.apply(replicas_lost(image, 0, [TopicPartition("t", 0)], UNCLEAN))
+    assert partition_of(image) == PartitionImage((0, 1, 2), (1,), 1, 1, 2)
+
+
+def test_a_failed_disk_does_not_hide_who_else_could_lead() -> None:
+    """The broker had not heard of a live replica: the controller has, and does not stop at that."""
+    image = trio(0, 1)
+    behind = trio(0, 1)
+    del behind.brokers[1]
+    place = [TopicPartition("t", 0)]
+    hear(image, *replicas_lost(behind, 0, place, CLEAN))
+    assert partition_of(image).leader in (0, 1)
+    hear(image, *replicas_lost(image, 0, place, CLEAN))
+    assert (partition_of(image).leader, partition_of(image).isr) == (1, (1,))
+
+
+# -- the ISR ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("admin:RC-12", "book1:R-10", "book1:R-11")
+def test_a_leader_changes_its_isr_in_the_same_epoch() -> None:
+    """Members leave and come back; leader and leader epoch stay, the partition epoch grows."""
+    image = trio()
+    change = change_isr(image, "t", 0, (0, 2))
+    assert change == PartitionChanged("t", 0, PartitionImage((0, 1, 2), (0, 2), 0, 0, 1))
+    image.apply([change])
+    again = change_isr(image, "t", 0, [0, 2, 1], partition_epoch=1)
+    assert again is not None
+    assert again.image == PartitionImage((0, 1, 2), (0, 2, 1), 0, 0, 2)
+
+
+def test_a_wish_that_was_overtaken_is_dropped() -> None:
+    """Nothing to do, a newer state, no leader, no such partition: the leader looks again."""
+    image = trio()
+    assert change_isr(image, "t", 0, (2, 1, 0)) is None
+    put(image, isr=(0, 1))
+    assert change_isr(image, "t", 0, (0, 1, 2), partition_epoch=0) is None
+    assert change_isr(image, "x", 0, (0,)) is None
+    put(image, leader=NO_LEADER)
+    assert change_isr(image, "t", 0, (0,)) is None
+
+
+@pytest.mark.parametrize(
+    ("isr", "error"),
+    [
+        ((1, 2), Error.INVALID_REQUEST),
+        ((), Error.INVALID_REQUEST),
+        ((0, 7), Error.INVALID_REQUEST),
+        ((0, 2), Error.INELIGIBLE_REPLICA),
+    ],
+)
+def test_an_isr_that_cannot_be_is_refused(isr: tuple[int, ...], error: Error) -> None:
+    """It holds the leader, none but replicas, and nobody who enters it while dead."""
+    image = trio()
+    put(image, isr=(0, 1))
+    del image.brokers[2]
+    with pytest.raises(ClientFault) as caught:
+        change_isr(image, "t", 0, isr)
+    assert caught.value.error is error
+
+
+def test_dead_members_may_leave_the_isr() -> None:
+    """Only who enters must be alive."""
+    image = trio()
+    del image.brokers[2]
+    change = change_isr(image, "t", 0, (0, 2))
+    assert change is not None
+    assert change.image == replace(partition_of(image), isr=(0, 2), partition_epoch=1)

@@ -148,7 +148,7 @@ brokers_without_racks = st.lists(st.integers(0, 200), min_size=1, max_size=12, u
 )
 
 
-@pytest.mark.spec("admin:RC-03", "admin:RC-05", "slides:B05", "book1:B-11")
+@pytest.mark.spec("admin:RC-03", "admin:RC-05", "slides:B05", "book1:B-11", "book2:J-11")
 @given(brokers_without_racks, st.integers(1, 40), st.data())
 def test_leaders_are_even_and_replicas_distinct(
     brokers: dict[int, None], partitions: int, data: st.DataObject

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.cluster import layout, store
+from headrace.cluster.controller import Controllership
 from headrace.cluster.image import (
     NO_CONTROLLER,
     BrokerConfigChanged,
@@ -51,7 +52,7 @@ def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalTree]:
 
 def commit(tree: LocalTree, image: ClusterImage, *changes: Change) -> None:
     """What a broker does: the tree first, then the image."""
-    tree.multi(store.ops_for(changes, controller_epoch=1))
+    tree.multi(store.ops_for(image, changes))
     image.apply(changes)
 
 
@@ -139,7 +140,7 @@ def test_a_topic_reads_as_in_kafka(tree: LocalTree) -> None:
     }
     assert json.loads(tree.get("/brokers/topics/t/partitions/1/state").data) == {
         "version": 1,
-        "controller_epoch": 1,
+        "controller_epoch": 0,
         "leader": 1,
         "leader_epoch": 0,
         "isr": [1, 2],
@@ -164,14 +165,14 @@ def test_an_image_survives_the_tree(tree: LocalTree) -> None:
         TopicConfigChanged("a", {"segment.bytes": "1000000"}),
         BrokerConfigChanged(1, {"num.io.threads": "4"}),
         BrokerConfigChanged(None, {"log.retention.ms": "1000"}),
-        GroupConfigChanged("g", {"consumer.session.timeout.ms": "50000"}, is_first=True),
+        GroupConfigChanged("g", {"consumer.session.timeout.ms": "50000"}),
         FeaturesChanged({"transaction.version": 1}, epoch=1),
     )
     commit(tree, image, created(image, NewTopic("c", 1, 1)))
     commit(tree, image, delete_topic(image, name="c"))
     assert store.load_image(tree) == image
     commit(tree, image, BrokerConfigChanged(1, {}), TopicConfigChanged("a", {}))
-    commit(tree, image, GroupConfigChanged("g", {"consumer.session.timeout.ms": "1"}, False))
+    commit(tree, image, GroupConfigChanged("g", {"consumer.session.timeout.ms": "1"}))
     commit(tree, image, FeaturesChanged({}, epoch=2))
     assert store.load_image(tree) == image
 
@@ -182,11 +183,12 @@ def test_features_are_finalized_once(tree: LocalTree) -> None:
     assert image.features == {"group.version": 1, "metadata.version": 30, "transaction.version": 2}
     assert image.features_epoch == 0
     lowered = FeaturesChanged({"metadata.version": 30}, epoch=1)
+    old = store.load_image(tree)
     commit(tree, image, lowered)
     store.initialize(tree, lambda: "another")
     assert store.load_image(tree).features == {"metadata.version": 30}
     with pytest.raises(BadVersion):
-        tree.multi(store.ops_for([lowered]))
+        tree.multi(store.ops_for(old, [lowered]))
 
 
 def test_levels_of_a_newer_release_keep_a_broker_out(tree: LocalTree) -> None:
@@ -202,10 +204,10 @@ def test_any_group_id_has_a_node_of_its_own(tree: LocalTree, group: str) -> None
     image = store.load_image(tree)
     before = tree.subtree("/")
     configs = {"consumer.session.timeout.ms": "50000"}
-    commit(tree, image, GroupConfigChanged(group, configs, is_first=True))
+    commit(tree, image, GroupConfigChanged(group, configs))
     assert store.load_image(tree).group_configs == {group: configs}
-    commit(tree, image, GroupConfigChanged(group, {}, is_first=False))
-    commit(tree, image, GroupConfigChanged(group, {}, is_first=True))
+    commit(tree, image, GroupConfigChanged(group, {}))
+    commit(tree, image, GroupConfigChanged(group, {}))
     assert tree.subtree("/") == before
 
 
@@ -224,9 +226,10 @@ def test_a_decision_on_an_old_image_fails_whole(tree: LocalTree) -> None:
     commit(tree, image, created(image, NewTopic("t", 2, 2)))
     stale = PartitionChanged("t", 0, PartitionImage((0, 1), (0,), 0, 0, partition_epoch=1))
     other = PartitionChanged("t", 1, PartitionImage((1, 2), (1,), 1, 0, partition_epoch=1))
+    old = store.load_image(tree)
     commit(tree, image, stale)
     with pytest.raises(BadVersion):
-        tree.multi(store.ops_for([other, stale]))
+        tree.multi(store.ops_for(old, [other, stale]))
     assert store.load_image(tree) == image
 
 
@@ -237,13 +240,13 @@ def test_one_controller_at_a_time_and_epochs_count_them() -> None:
     one, two = shared.session(), shared.session()
     store.initialize(one, lambda: "c")
     assert store.read_controller_id(one) == NO_CONTROLLER
-    assert store.elect_controller(one, 1, now_ms=5) == 1
+    assert store.elect_controller(one, 1, now_ms=5) == Controllership(1, 1, epoch_version=1)
     assert store.elect_controller(two, 2, now_ms=6) is None
     assert store.read_controller_id(two) == 1
     assert one.get("/controller").ephemeral
     shared.expire_session(one)
     assert store.read_controller_id(two) == NO_CONTROLLER
-    assert store.elect_controller(two, 2, now_ms=7) == 2
+    assert store.elect_controller(two, 2, now_ms=7) == Controllership(2, 2, epoch_version=2)
     assert store.load_image(two).controller_id == 2
     assert two.get("/controller_epoch").data == b"2"
 
@@ -255,9 +258,10 @@ def test_generated_broker_ids_lie_above_the_reserved_range(tree: LocalTree) -> N
 
 
 def test_broker_epochs_only_grow(tree: LocalTree) -> None:
-    """A restarted broker has a higher epoch than any before it."""
-    first = store.next_broker_epoch(tree)
-    assert store.next_broker_epoch(tree) > first
+    """A restarted broker has a higher epoch than in any life before."""
+    assert [store.next_broker_epoch(tree, 7) for _ in range(3)] == [1, 2, 3]
+    assert store.next_broker_epoch(tree, 8) == 1
+    assert store.load_image(tree).broker_epochs == {7: 3, 8: 1}
 
 
 def test_a_thousand_topics_load_fast(tmp_path: Path) -> None:

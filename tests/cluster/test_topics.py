@@ -7,7 +7,13 @@ from uuid import UUID
 
 import pytest
 
-from headrace.cluster.image import ClusterImage, PartitionImage, TopicConfigChanged
+from headrace.cluster.image import (
+    BrokerRegistered,
+    ClusterImage,
+    PartitionImage,
+    TopicConfigChanged,
+)
+from headrace.cluster.reassignments import alter
 from headrace.cluster.topics import (
     NewTopic,
     TopicDefaults,
@@ -16,8 +22,8 @@ from headrace.cluster.topics import (
     delete_topic,
 )
 from headrace.errors import ClientFault, Error
-from headrace.types import ZERO_UUID
-from tests.cluster.clusters import Fixed, cluster, created, with_topics
+from headrace.types import ZERO_UUID, TopicPartition
+from tests.cluster.clusters import Fixed, broker, cluster, created, with_topics
 
 
 def refused(error: Error, image: ClusterImage, request: NewTopic) -> str:
@@ -232,6 +238,40 @@ def test_partitions_are_added_and_old_ones_stay() -> None:
     assert change.topic.partitions[:2] == before
     assert [partition.leader for partition in change.topic.partitions] == [1, 2, 0, 1, 2]
     assert len(image.topics["t"].partitions) == 2
+
+
+@pytest.mark.spec("admin:RC-41", "admin:RC-06")
+def test_a_topic_that_grows_goes_on_over_the_racks() -> None:
+    """Six partitions that become thirteen lie as if all had been made at once."""
+    image = cluster([])
+    racks = {0: "R1", 1: "R1", 2: "R1", 3: "R2", 4: "R2", 5: "R2"}
+    image.apply(BrokerRegistered(broker(each, rack)) for each, rack in racks.items())
+    image.apply([created(image, NewTopic("t", 6, 3))])
+    grown = create_partitions(image, "t", 13).topic
+    whole = created(image, NewTopic("u", 13, 3)).topic
+    assert grown.partitions == whole.partitions
+    assert grown.partitions[6].replicas == (0, 4, 2)
+
+
+def test_a_topic_on_the_move_grows_by_what_it_will_have() -> None:
+    """For a while a partition has the old replicas and the new ones; they are not all counted."""
+    image = with_topics(cluster(range(5)), NewTopic("t", assignments=[(0, [0, 1])]))
+    moves, _ = alter(image, {TopicPartition("t", 0): [2, 3]}, may_change_factor=True)
+    image.apply(moves)
+    added = create_partitions(image, "t", 2).topic.partitions[1]
+    assert len(added.replicas) == 2
+    assert added.replicas[0] == 3
+
+
+@pytest.mark.spec("book1:R-02")
+def test_each_topic_has_its_own_replication_factor() -> None:
+    """Three copies of one, five of the other, on the same brokers."""
+    image = with_topics(cluster(range(5)), NewTopic("a", 2, 3), NewTopic("b", 2, 5))
+    factors = {
+        name: {len(each.replicas) for each in topic.partitions}
+        for name, topic in image.topics.items()
+    }
+    assert factors == {"a": {3}, "b": {5}}
 
 
 def test_added_partitions_can_be_assigned_by_hand() -> None:

@@ -135,7 +135,7 @@ def alter_group(
         if value is None:
             raise ClientFault(Error.INVALID_REQUEST, f"Group config {name} has no value")
         given[name] = value
-    return _change_group(image, group, given, broker)
+    return _change_group(group, given, broker)
 
 
 def incremental_alter_group(
@@ -143,7 +143,7 @@ def incremental_alter_group(
 ) -> GroupConfigChanged:
     """IncrementalAlterConfigs: the given settings change, the others stay."""
     configs = incremental_alter(image.group_configs.get(group, {}), ops, GROUP_KEYS)
-    return _change_group(image, group, configs, broker)
+    return _change_group(group, configs, broker)
 
 
 def incremental_alter(
@@ -213,7 +213,7 @@ def _check_topic_relations(configs: Mapping[str, str]) -> None:
 
 
 def _change_group(
-    image: ClusterImage, group: str, configs: Mapping[str, str], broker: BrokerConfig
+    group: str, configs: Mapping[str, str], broker: BrokerConfig
 ) -> GroupConfigChanged:
     if not group:
         raise ClientFault(Error.INVALID_REQUEST, "There are no settings for all groups: name one")
@@ -222,7 +222,7 @@ def _change_group(
             Error.INVALID_REQUEST, "The group id is too long for a group with settings"
         )
     checked = check_group_configs(configs, broker)
-    return GroupConfigChanged(group, checked, is_first=group not in image.group_configs)
+    return GroupConfigChanged(group, checked)
 
 
 def _check_group_bounds(name: str, value: int, broker: BrokerConfig) -> None:

@@ -4,23 +4,31 @@ The image is mutable and belongs to one thread, the broker's event loop: a handl
 an `await` in between, so it never sees half a change, and a change costs what it touches instead of
 a copy of ten thousand topics. A `PartitionImage` is a value that is replaced, so whoever keeps one
 keeps what was true when it was read. `apply` is the only mutator, live and at load.
+
+The same news reaches a broker by several ways: as its own decision, as an event, as part of a whole
+that is read anew. Every fact therefore has a version, that of its node in the tree, and `apply`
+takes what is newer and leaves out what it knows already.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, TypeVar
 from uuid import UUID
 
 from headrace.cluster.topic_names import collision_key
-from headrace.errors import InvariantViolated
 
 Key = TypeVar("Key")
 
 NO_LEADER: Final = -1
 NO_CONTROLLER: Final = -1
 NO_FEATURES_EPOCH: Final = -1
+NO_NODE: Final = -1
+"""The version of a node that is not there."""
+
+ConfigOwner: TypeAlias = tuple[str, str | int | None]
+"""Whose settings: ("topics", name), ("groups", id), ("brokers", id, or None for all of them)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,32 +42,56 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class BrokerRegistration:
-    """A live broker. A higher epoch is a later start of the same id."""
+    """A live broker. A higher epoch is a later start of the same id.
+
+    `directories` are the ids of its log directories. Two registrations that share them are of one
+    broker, for a directory is locked by the process that uses it; paths would not do, they are the
+    same on every machine.
+    """
 
     id: int
     endpoints: dict[str, Endpoint]
     rack: str | None = None
     epoch: int = 0
+    directories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionImage:
-    """Who holds a partition and who leads it. The first replica is the preferred leader."""
+    """Who holds a partition and who leads it. The first replica is the preferred leader.
+
+    While a partition moves, `replicas` are those that it shall have, then those that it had;
+    `adding` are the new ones among them, `removing` those that will leave (KIP-455).
+    """
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     leader: int
     leader_epoch: int = 0
     partition_epoch: int = 0
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas when nothing moves any more."""
+        if not self.removing:
+            return self.replicas
+        return tuple(broker for broker in self.replicas if broker not in self.removing)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicImage:
-    """A topic; the index in `partitions` is the partition's number."""
+    """A topic; the index in `partitions` is the partition's number.
+
+    `version` is that of the topic's node, which says how many partitions there are and who has
+    replicas of them; leaders and ISRs have nodes of their own.
+    """
 
     name: str
     id: UUID
     partitions: list[PartitionImage]
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +105,16 @@ class BrokerUnregistered:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerStarted:
+    """A broker has begun a life with this epoch. It is not registered yet, and its last life is
+    over, though the session of that may not have expired.
+    """
+
+    broker_id: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class ControllerChanged:
     """Another broker, or none, has become the controller."""
 
@@ -80,9 +122,19 @@ class ControllerChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class ControllerEpochChanged:
+    """There has been another election of a controller."""
+
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class TopicCreated:
+    """`config_version` is NO_NODE if the topic's settings have not been heard of yet."""
+
     topic: TopicImage
     configs: dict[str, str] = field(default_factory=dict)
+    config_version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +152,20 @@ class PartitionsAdded:
 
 @dataclass(frozen=True, slots=True)
 class PartitionChanged:
-    """Leader, ISR or replicas of one partition; its partition epoch is one higher than before."""
+    """Leader, ISR or replicas of one partition; its partition epoch is higher than before.
+
+    `topic_version` is that of the topic's node if it was read with the state. A decision of our own
+    leaves it open: all changes of replicas that are written together make the next one.
+    """
 
     topic: str
     partition: int
     image: PartitionImage
+    topic_version: int | None = None
+
+
+# The changes of settings name the version of the node that says so. A decision of our own leaves it
+# open: it makes the next one.
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +174,7 @@ class TopicConfigChanged:
 
     topic: str
     configs: dict[str, str]
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,23 +183,24 @@ class BrokerConfigChanged:
 
     broker_id: int | None
     configs: dict[str, str]
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GroupConfigChanged:
-    """All settings of a group from now on; `is_first` if it had none before.
+    """All settings of a group from now on; a group without any has no node.
 
     A group may have settings before it has members, and after it has none any more.
     """
 
     group: str
     configs: dict[str, str]
-    is_first: bool
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FeaturesChanged:
-    """The levels of all features from now on; the epoch is one higher than before."""
+    """The levels of all features from now on; the epoch is higher than before."""
 
     levels: dict[str, int]
     epoch: int
@@ -146,7 +209,9 @@ class FeaturesChanged:
 Change: TypeAlias = (
     BrokerRegistered
     | BrokerUnregistered
+    | BrokerStarted
     | ControllerChanged
+    | ControllerEpochChanged
     | TopicCreated
     | TopicDeleted
     | PartitionsAdded
@@ -165,13 +230,16 @@ class ClusterImage:
 
     cluster_id: str
     controller_id: int = NO_CONTROLLER
+    controller_epoch: int = 0
     brokers: dict[int, BrokerRegistration] = field(default_factory=dict)
+    broker_epochs: dict[int, int] = field(default_factory=dict)
     topics: dict[str, TopicImage] = field(default_factory=dict)
     topic_names: dict[UUID, str] = field(default_factory=dict)
     topic_configs: dict[str, dict[str, str]] = field(default_factory=dict)
     broker_configs: dict[int, dict[str, str]] = field(default_factory=dict)
     cluster_default_config: dict[str, str] = field(default_factory=dict)
     group_configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    config_versions: dict[ConfigOwner, int] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
     features_epoch: int = NO_FEATURES_EPOCH
     _collisions: dict[str, str] = field(default_factory=dict)
@@ -192,62 +260,134 @@ class ClusterImage:
         return image.partitions[partition]
 
     def apply(self, changes: Iterable[Change]) -> None:
-        """Make the changes true."""
+        """Make the changes true; what is not newer than what is known changes nothing.
+
+        Changes that were written in one transaction are applied in one call.
+        """
+        rewritten: set[str] = set()
         for change in changes:
-            self._apply_one(change)
+            if isinstance(change, PartitionChanged):
+                self._put_partition(change, rewritten)
+            else:
+                if isinstance(change, PartitionsAdded):
+                    rewritten.add(change.topic.name)
+                self._apply_one(change)
 
     def _apply_one(self, change: Change) -> None:
         match change:
-            case TopicCreated(topic, configs):
-                self._put_topic(topic)
-                _put(self.topic_configs, topic.name, configs)
+            case TopicCreated(topic, configs, config_version):
+                if topic.id not in self.topic_names:
+                    self._put_topic(topic)
+                    self._put_config(("topics", topic.name), configs, config_version)
             case TopicDeleted(topic):
-                del self.topics[topic.name]
-                del self.topic_names[topic.id]
-                # Topics adopted from a disk may collide; the key may belong to the other one.
-                if self.colliding_topic(topic.name) == topic.name:
-                    del self._collisions[collision_key(topic.name)]
-                self.topic_configs.pop(topic.name, None)
-            case PartitionsAdded(topic, _):
-                self._put_topic(topic)
-            case PartitionChanged(name, partition, image):
-                self._put_partition(name, partition, image)
-            case TopicConfigChanged(name, configs):
-                _put(self.topic_configs, name, configs)
-            case BrokerConfigChanged(None, configs):
-                self.cluster_default_config = dict(configs)
-            case BrokerConfigChanged(int() as broker_id, configs):
-                _put(self.broker_configs, broker_id, configs)
-            case GroupConfigChanged(group, configs):
-                _put(self.group_configs, group, configs)
+                self._drop_topic(topic)
+            case PartitionsAdded(topic, existing):
+                self._put_partitions(topic, existing)
+            case TopicConfigChanged(name, configs, version):
+                self._put_config(("topics", name), configs, version)
+            case BrokerConfigChanged(broker_id, configs, version):
+                self._put_config(("brokers", broker_id), configs, version)
+            case GroupConfigChanged(group, configs, version):
+                if version is None and not configs:
+                    version = NO_NODE  # we remove the node; another one begins at version 0
+                self._put_config(("groups", group), configs, version)
             case FeaturesChanged(levels, epoch):
-                self._put_features(levels, epoch)
+                if epoch > self.features_epoch:
+                    self.features, self.features_epoch = dict(levels), epoch
             case BrokerRegistered(broker):
-                self.brokers[broker.id] = broker
+                if broker.epoch >= self.broker_epochs.get(broker.id, 0):
+                    self.brokers[broker.id] = broker
+            case BrokerStarted(broker_id, epoch):
+                self._begin_life(broker_id, epoch)
             case BrokerUnregistered(broker_id):
                 self.brokers.pop(broker_id, None)
             case ControllerChanged(controller_id):
                 self.controller_id = controller_id
+            case ControllerEpochChanged(epoch):
+                self.controller_epoch = max(self.controller_epoch, epoch)
+
+    def _begin_life(self, broker_id: int, epoch: int) -> None:
+        if epoch > self.broker_epochs.get(broker_id, NO_NODE):
+            self.broker_epochs[broker_id] = epoch
+            registered = self.brokers.get(broker_id)
+            if registered is not None and registered.epoch < epoch:
+                del self.brokers[broker_id]
 
     def _put_topic(self, topic: TopicImage) -> None:
-        self.topics[topic.name] = topic
+        before = self.topics.get(topic.name)
+        if before is not None:
+            self._drop_topic(before)
+        # The list is ours alone from here on: other images may be told of the same change.
+        self.topics[topic.name] = replace(topic, partitions=list(topic.partitions))
         self.topic_names[topic.id] = topic.name
         self._collisions[collision_key(topic.name)] = topic.name
 
-    def _put_partition(self, name: str, partition: int, image: PartitionImage) -> None:
-        partitions = self.topics[name].partitions
-        before = partitions[partition]
-        if image.partition_epoch != before.partition_epoch + 1:
-            raise InvariantViolated(
-                f"{name}-{partition}: partition epoch {before.partition_epoch} is followed by "
-                f"{image.partition_epoch}"
-            )
-        partitions[partition] = image
+    def _drop_topic(self, topic: TopicImage) -> None:
+        before = self.topics.get(topic.name)
+        if before is None or before.id != topic.id:
+            return
+        del self.topics[topic.name]
+        del self.topic_names[topic.id]
+        # Topics adopted from a disk may collide; the key may belong to the other one.
+        if self.colliding_topic(topic.name) == topic.name:
+            del self._collisions[collision_key(topic.name)]
+        self.topic_configs.pop(topic.name, None)
+        self.config_versions.pop(("topics", topic.name), None)
 
-    def _put_features(self, levels: dict[str, int], epoch: int) -> None:
-        if epoch != self.features_epoch + 1:
-            raise InvariantViolated(f"features: epoch {self.features_epoch} is followed by {epoch}")
-        self.features, self.features_epoch = dict(levels), epoch
+    def _put_partitions(self, topic: TopicImage, existing: int) -> None:
+        """The new ones alone: an old one may have changed since the topic was read."""
+        before = self.topics.get(topic.name)
+        if before is None or before.id != topic.id or len(before.partitions) != existing:
+            return
+        partitions = [*before.partitions, *topic.partitions[existing:]]
+        version = max(before.version, topic.version)
+        self.topics[topic.name] = replace(topic, partitions=partitions, version=version)
+
+    def _put_partition(self, change: PartitionChanged, rewritten: set[str]) -> None:
+        before, after = self.partition(change.topic, change.partition), change.image
+        if before is None:
+            return
+        topic = self.topics[change.topic]
+        version = change.topic_version
+        is_newer = after.partition_epoch > before.partition_epoch
+        if version is None and is_newer and not same_assignment(before, after):
+            version = topic.version + (change.topic not in rewritten)
+            rewritten.add(change.topic)
+        if version is not None and version > topic.version:
+            topic = self.topics[change.topic] = replace(topic, version=version)
+        # A change of replicas is in two nodes, which may have been read at different moments.
+        is_completed = after.partition_epoch == before.partition_epoch and version == topic.version
+        if is_newer or is_completed:
+            topic.partitions[change.partition] = after
+
+    def _put_config(self, owner: ConfigOwner, configs: dict[str, str], version: int | None) -> None:
+        known = self.config_versions.get(owner, NO_NODE)
+        if version is None:
+            version = known + 1
+        elif version != NO_NODE and version <= known:
+            return
+        if version == NO_NODE:
+            self.config_versions.pop(owner, None)
+        else:
+            self.config_versions[owner] = version
+        match owner:
+            case ("topics", str() as name):
+                _put(self.topic_configs, name, configs)
+            case ("groups", str() as name):
+                _put(self.group_configs, name, configs)
+            case ("brokers", int() as broker_id):
+                _put(self.broker_configs, broker_id, configs)
+            case _:
+                self.cluster_default_config = dict(configs)
+
+
+def same_assignment(one: PartitionImage, other: PartitionImage) -> bool:
+    """Whether the topic's node says the same of both."""
+    return (
+        one.replicas == other.replicas
+        and one.adding == other.adding
+        and one.removing == other.removing
+    )
 
 
 def _put(table: dict[Key, dict[str, str]], key: Key, configs: dict[str, str]) -> None:

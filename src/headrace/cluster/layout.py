@@ -7,7 +7,9 @@ they expect. Reading is forgiving about additional fields and strict about the o
     /cluster/id                             {"version":"1","id":…}
     /controller             ephemeral       {"version":1,"brokerid":…,"timestamp":…}
     /controller_epoch                       decimal number
-    /brokers/ids/N          ephemeral       endpoints, host, port, rack, epoch
+    /brokers/ids/N          ephemeral       endpoints, host, port, rack, epoch, directories
+    /brokers/epochs/N                       empty; its version is the epoch of N's latest start
+    /brokers/topic_ids/I                    the name of the topic that has this id
     /brokers/topics/T                       {"version":3,"topic_id":…,"partitions":{"0":[…]},…}
     /brokers/topics/T/partitions/P/state    {"leader":…,"leader_epoch":…,"isr":[…],…}
     /config/topics/T                        {"version":1,"config":{…}}
@@ -15,7 +17,13 @@ they expect. Reading is forgiving about additional fields and strict about the o
     /config/groups/G                        the same; G is the group's id, percent-encoded
     /feature                                {"version":2,"status":1,"features":{"name":level}}
     /admin/delete_topics/T                  empty; the topic is gone, its folders not yet
+    /isr_change_notification/isr_change_N   {"version":1,"partitions":[{"topic":…,"partition":…}]}
     /latest_producer_id_block               {"version":1,"broker":…,"block_start":"…",…}
+
+Versions alone cannot tell a topic from a later one of the same name: both begin at 0. So each topic
+has a node named by its id, and whoever changes a topic lets the transaction check that it exists.
+In the same way a broker that starts first takes a new epoch: from then on nobody can add it to an
+ISR because of what its last life had fetched.
 """
 
 from __future__ import annotations
@@ -23,11 +31,19 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, unquote
 from uuid import UUID
 
-from headrace.cluster.image import BrokerRegistration, Endpoint, PartitionImage, TopicImage
+from headrace.cluster.image import (
+    BrokerRegistration,
+    ConfigOwner,
+    Endpoint,
+    PartitionImage,
+    TopicImage,
+)
 from headrace.errors import CorruptData
 
 CLUSTER_ID: Final = "/cluster/id"
@@ -37,6 +53,8 @@ BROKER_IDS: Final = "/brokers/ids"
 BROKER_SEQUENCE: Final = "/brokers/seqid"
 BROKER_EPOCHS: Final = "/brokers/epochs"
 TOPICS: Final = "/brokers/topics"
+TOPIC_IDS: Final = "/brokers/topic_ids"
+ISR_CHANGES: Final = "/isr_change_notification"
 TOPIC_CONFIGS: Final = "/config/topics"
 BROKER_CONFIGS: Final = "/config/brokers"
 GROUP_CONFIGS: Final = "/config/groups"
@@ -57,6 +75,7 @@ SKELETON: Final = (
     BROKER_SEQUENCE,
     BROKER_EPOCHS,
     TOPICS,
+    TOPIC_IDS,
     "/config",
     TOPIC_CONFIGS,
     BROKER_CONFIGS,
@@ -67,7 +86,7 @@ SKELETON: Final = (
     "/admin",
     DELETED_TOPICS,
     "/consumers",
-    "/isr_change_notification",
+    ISR_CHANGES,
     "/kafka-acl",
     "/log_dir_event_notification",
 )
@@ -85,6 +104,10 @@ def state_path(name: str, partition: int) -> str:
     return f"{TOPICS}/{name}/partitions/{partition}/state"
 
 
+def topic_id_path(topic_id: UUID) -> str:
+    return f"{TOPIC_IDS}/{id_text(topic_id)}"
+
+
 def topic_config_path(name: str) -> str:
     return f"{TOPIC_CONFIGS}/{name}"
 
@@ -95,6 +118,10 @@ def deleted_topic_path(name: str) -> str:
 
 def broker_path(broker_id: int) -> str:
     return f"{BROKER_IDS}/{broker_id}"
+
+
+def broker_epoch_path(broker_id: int) -> str:
+    return f"{BROKER_EPOCHS}/{broker_id}"
 
 
 def broker_config_path(broker_id: int | None) -> str:
@@ -108,9 +135,28 @@ def group_config_path(group: str) -> str:
     return f"{GROUP_CONFIGS}/{name.replace('.', '%2E') if name in ('.', '..') else name}"
 
 
-def group_of(name: str) -> str:
-    """The group whose settings a node below `/config/groups` holds."""
-    return unquote(name)
+def config_path(owner: ConfigOwner) -> str:
+    """The node with the settings of a topic, a broker, all brokers or a group."""
+    match owner:
+        case ("topics", str() as name):
+            return topic_config_path(name)
+        case ("groups", str() as name):
+            return group_config_path(name)
+        case ("brokers", int() as broker_id):
+            return broker_config_path(broker_id)
+    return broker_config_path(None)
+
+
+def config_owner(path: str) -> ConfigOwner:
+    """Whose settings a node holds: the other direction of `config_path`."""
+    _, _, kind, name = path.split("/")
+    match kind:
+        case "topics":
+            return "topics", name
+        case "groups":
+            return "groups", unquote(name)
+        case _:
+            return "brokers", None if name == DEFAULT_ENTITY else decode_number(path, name)
 
 
 def id_text(topic_id: UUID) -> str:
@@ -137,28 +183,54 @@ def decode(path: str, data: bytes) -> dict[str, Any]:
     return value
 
 
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What a topic's node says of one partition."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+
 def encode_topic(topic: TopicImage) -> bytes:
+    partitions = [(str(index), partition) for index, partition in enumerate(topic.partitions)]
     return encode(
         {
             "version": 3,
             "topic_id": id_text(topic.id),
-            "partitions": {
-                str(index): list(partition.replicas)
-                for index, partition in enumerate(topic.partitions)
+            "partitions": {index: list(partition.replicas) for index, partition in partitions},
+            "adding_replicas": {
+                index: list(partition.adding) for index, partition in partitions if partition.adding
             },
-            "adding_replicas": {},
-            "removing_replicas": {},
+            "removing_replicas": {
+                index: list(partition.removing)
+                for index, partition in partitions
+                if partition.removing
+            },
         }
     )
 
 
-def decode_topic(path: str, data: bytes) -> tuple[UUID, list[tuple[int, ...]]]:
+def decode_topic(path: str, data: bytes) -> tuple[UUID, list[Assignment]]:
     """The id of a topic and the replicas of its partitions in order."""
     value = decode(path, data)
     try:
         topic_id = parse_id(value["topic_id"])
-        assigned = {int(number): tuple(ids) for number, ids in value["partitions"].items()}
-        return topic_id, [assigned[number] for number in range(len(assigned))]
+        assigned = value["partitions"]
+        adding = value.get("adding_replicas") or {}
+        removing = value.get("removing_replicas") or {}
+        if not (adding or removing):
+            return topic_id, [
+                Assignment(tuple(assigned[str(number)])) for number in range(len(assigned))
+            ]
+        return topic_id, [
+            Assignment(
+                tuple(assigned[number]),
+                tuple(adding.get(number, ())),
+                tuple(removing.get(number, ())),
+            )
+            for number in map(str, range(len(assigned)))
+        ]
     except (KeyError, ValueError, TypeError, AttributeError, binascii.Error) as error:
         raise CorruptData(f"node {path} does not describe a topic: {error!r}") from None
 
@@ -175,19 +247,26 @@ def encode_state(partition: PartitionImage, controller_epoch: int) -> bytes:
     )
 
 
-def decode_state(path: str, data: bytes, version: int, replicas: tuple[int, ...]) -> PartitionImage:
+def decode_state(path: str, data: bytes, version: int, assigned: Assignment) -> PartitionImage:
     """A partition from its state node; the node's version is the partition epoch."""
     value = decode(path, data)
     try:
         return PartitionImage(
-            replicas=replicas,
-            isr=tuple(value["isr"]),
-            leader=int(value["leader"]),
-            leader_epoch=int(value["leader_epoch"]),
-            partition_epoch=version,
+            assigned.replicas,
+            tuple(value["isr"]),
+            int(value["leader"]),
+            int(value["leader_epoch"]),
+            version,
+            assigned.adding,
+            assigned.removing,
         )
     except (KeyError, ValueError, TypeError) as error:
         raise CorruptData(f"node {path} does not describe a partition: {error!r}") from None
+
+
+def encode_isr_changes(partitions: Iterable[tuple[str, int]]) -> bytes:
+    changed = [{"topic": topic, "partition": partition} for topic, partition in partitions]
+    return encode({"version": 1, "partitions": changed})
 
 
 def encode_configs(configs: dict[str, str]) -> bytes:
@@ -212,6 +291,25 @@ def decode_features(path: str, data: bytes) -> dict[str, int]:
     return levels
 
 
+def encode_controller(broker_id: int, timestamp_ms: int) -> bytes:
+    return encode({"version": 1, "brokerid": broker_id, "timestamp": str(timestamp_ms)})
+
+
+def decode_controller(path: str, data: bytes) -> int:
+    try:
+        return int(decode(path, data)["brokerid"])
+    except (KeyError, ValueError, TypeError) as error:
+        raise CorruptData(f"node {path} names no broker: {error!r}") from None
+
+
+def decode_number(path: str, text: str | bytes) -> int:
+    """A number that is the whole data, or the name, of a node."""
+    try:
+        return int(text)
+    except ValueError:
+        raise CorruptData(f"node {path}: {text!r} is not a number") from None
+
+
 def encode_broker(broker: BrokerRegistration, timestamp_ms: int) -> bytes:
     plain = next(iter(broker.endpoints.values()), None)
     value: dict[str, object] = {
@@ -232,6 +330,8 @@ def encode_broker(broker: BrokerRegistration, timestamp_ms: int) -> bytes:
     }
     if broker.rack is not None:
         value["rack"] = broker.rack
+    if broker.directories:
+        value["directories"] = list(broker.directories)
     return encode(value)
 
 
@@ -245,7 +345,11 @@ def decode_broker(path: str, broker_id: int, data: bytes) -> BrokerRegistration:
             host, _, port = address.rpartition(":")
             endpoints[name] = Endpoint(host.strip("[]"), int(port), protocols.get(name, name))
         return BrokerRegistration(
-            broker_id, endpoints, value.get("rack"), int(value.get("epoch", 0))
+            broker_id,
+            endpoints,
+            value.get("rack"),
+            int(value.get("epoch", 0)),
+            tuple(value.get("directories", ())),
         )
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise CorruptData(f"node {path} does not describe a broker: {error!r}") from None

@@ -11,8 +11,15 @@ Where a round begins is chance; the caller passes it in as `start_index` and `sh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from headrace.errors import ClientFault, Error
+
+
+class Chance(Protocol):
+    """What is needed of `random.Random`."""
+
+    def randrange(self, stop: int, /) -> int: ...
 
 
 def assign_replicas(

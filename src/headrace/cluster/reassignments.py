@@ -1,47 +1,229 @@
-"""Decisions about reassignments: which replicas a partition may be given (KIP-455).
+"""Moving replicas to other brokers: what may be asked, and the steps in which it is done (KIP-455).
 
-A cluster of one broker has nothing to move: the only replicas that pass every check are those that
-a partition has already. Where there would be something to move it is refused, because nothing
-carries records from one broker to another yet.
+A move never makes a partition poorer before it is richer. Asking for other replicas adds the new
+ones to the old; when every new one is in sync, a leader that is to leave gives way to one that
+stays, and then the old replicas go. The tree knows at every moment what is being added and removed,
+so another controller goes on where the last one stopped, and a move can be called off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
-from headrace.cluster.image import ClusterImage
-from headrace.cluster.topics import check_replicas
+from headrace.cluster.image import (
+    NO_LEADER,
+    Changes,
+    ClusterImage,
+    PartitionChanged,
+    PartitionImage,
+)
+from headrace.cluster.partitions import with_leader
+from headrace.cluster.placement import Chance, assign_replicas
 from headrace.errors import ClientFault, Error
+from headrace.types import TopicPartition
 
 
-def check_reassignment(
+def alter(
     image: ClusterImage,
-    topic: str,
-    partition: int,
-    replicas: Sequence[int] | None,
+    wanted: Mapping[TopicPartition, Sequence[int] | None],
     *,
     may_change_factor: bool,
+) -> tuple[Changes, dict[TopicPartition, ClientFault]]:
+    """AlterPartitionReassignments: begin the moves that are asked for; None calls one off.
+
+    Each partition gets its own verdict; those that are refused are named with their fault.
+    """
+    changes: Changes = []
+    faults: dict[TopicPartition, ClientFault] = {}
+    for place, replicas in wanted.items():
+        try:
+            before = image.partition(*place)
+            if before is None:
+                raise ClientFault(
+                    Error.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {place}."
+                )
+            if replicas is None:
+                after = _cancelled(image, place, before)
+            else:
+                _check(image, place, before, replicas, may_change_factor)
+                after = _towards(image, place, before, tuple(replicas))
+        except ClientFault as fault:
+            faults[place] = fault
+            continue
+        if after != before:
+            changes.append(PartitionChanged(place.topic, place.partition, after))
+    return changes, faults
+
+
+def ongoing(image: ClusterImage) -> dict[TopicPartition, PartitionImage]:
+    """All partitions that are on the move."""
+    return {
+        TopicPartition(name, number): partition
+        for name, topic in image.topics.items()
+        for number, partition in enumerate(topic.partitions)
+        if partition.adding or partition.removing
+    }
+
+
+def advance(partition: PartitionImage, alive: Collection[int]) -> PartitionImage:
+    """A moving partition after its next step; the same one if it has to wait."""
+    if not set(partition.adding) <= set(partition.isr):
+        return partition
+    target = partition.target
+    staying = tuple(broker for broker in target if broker in partition.isr)
+    if partition.leader not in staying:
+        leader = next((broker for broker in staying if broker in alive), NO_LEADER)
+        return partition if leader == NO_LEADER else with_leader(partition, leader, partition.isr)
+    return replace(
+        partition,
+        replicas=target,
+        isr=staying,
+        adding=(),
+        removing=(),
+        partition_epoch=partition.partition_epoch + 1,
+    )
+
+
+def _cancelled(
+    image: ClusterImage, place: TopicPartition, before: PartitionImage
+) -> PartitionImage:
+    if not (before.adding or before.removing):
+        raise ClientFault(Error.NO_REASSIGNMENT_IN_PROGRESS, f"{place} is not being moved.")
+    return _towards(image, place, before, _origin(before))
+
+
+def _check(
+    image: ClusterImage,
+    place: TopicPartition,
+    before: PartitionImage,
+    replicas: Sequence[int],
+    may_change_factor: bool,
 ) -> None:
-    """Return if the partition has these replicas; None calls off a move that is under way."""
-    current = image.partition(topic, partition)
-    if current is None:
-        raise ClientFault(
-            Error.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {topic}-{partition}."
-        )
-    if replicas is None:
-        raise ClientFault(
-            Error.NO_REASSIGNMENT_IN_PROGRESS, f"{topic}-{partition} is not being moved."
-        )
-    check_replicas(image, replicas)
-    if not may_change_factor and len(replicas) != len(current.replicas):
-        raise ClientFault(
-            Error.INVALID_REPLICATION_FACTOR,
-            f"{topic}-{partition} has {len(current.replicas)} replica(s) and would have "
-            f"{len(replicas)}, which the request does not allow.",
-        )
-    if tuple(replicas) != current.replicas:
+    if not replicas:
+        raise ClientFault(Error.INVALID_REPLICA_ASSIGNMENT, f"{place} would have no replicas.")
+    if len(set(replicas)) != len(replicas):
         raise ClientFault(
             Error.INVALID_REPLICA_ASSIGNMENT,
-            f"{topic}-{partition} stays on {list(current.replicas)}: replicas cannot be moved to "
-            f"other brokers yet.",
+            f"The replicas {list(replicas)} of {place} name a broker more than once.",
         )
+    for broker in replicas:
+        # A replica that is down may stay; a new one must be there to fetch.
+        if broker not in image.brokers and broker not in before.replicas:
+            raise ClientFault(
+                Error.INVALID_REPLICA_ASSIGNMENT,
+                f"The replicas {list(replicas)} of {place} name broker {broker}, which is not "
+                "registered.",
+            )
+    if not may_change_factor and len(replicas) != len(before.target):
+        raise ClientFault(
+            Error.INVALID_REPLICATION_FACTOR,
+            f"{place} has {len(before.target)} replica(s) and would have {len(replicas)}, which "
+            "the request does not allow.",
+        )
+
+
+def _towards(
+    image: ClusterImage, place: TopicPartition, before: PartitionImage, target: tuple[int, ...]
+) -> PartitionImage:
+    """The first step of a move, also of one that takes the place of another that is under way."""
+    origin = _origin(before)
+    leaving = tuple(broker for broker in origin if broker not in target)
+    replicas = target + leaving
+    adding = tuple(broker for broker in target if broker not in origin)
+    isr = tuple(broker for broker in before.isr if broker in replicas)
+    leader = before.leader
+    if leader not in isr and leader != NO_LEADER:
+        eligible = (broker for broker in replicas if broker in isr and broker in image.brokers)
+        leader = next(eligible, NO_LEADER)
+    if not isr or (leader == NO_LEADER and before.leader != NO_LEADER):
+        raise ClientFault(
+            Error.INVALID_REPLICA_ASSIGNMENT,
+            f"{place}: only {list(before.isr)} have every record, and none of them that is alive "
+            "would stay. Wait until others are in sync, or keep one of these.",
+        )
+    after = replace(before, replicas=replicas, adding=adding, removing=leaving)
+    if after == before:
+        return before
+    moved = with_leader(after, leader, isr)
+    return replace(moved, partition_epoch=before.partition_epoch + 1)
+
+
+def _origin(partition: PartitionImage) -> tuple[int, ...]:
+    """The replicas before the move began."""
+    return tuple(broker for broker in partition.replicas if broker not in partition.adding)
+
+
+# -- plans, from what any client can read ----------------------------------------------------------
+
+
+def plan_reassignment(
+    current: Mapping[TopicPartition, Sequence[int]],
+    racks: Mapping[int, str | None],
+    *,
+    chance: Chance,
+) -> dict[TopicPartition, list[int]]:
+    """Spread partitions anew over the brokers in `racks`, as if their topics were created on them.
+
+    That is what `kafka-reassign-partitions --generate` proposes: even, and it moves a lot.
+    """
+    topics: dict[str, list[TopicPartition]] = {}
+    for place in sorted(current):
+        topics.setdefault(place.topic, []).append(place)
+    plan: dict[TopicPartition, list[int]] = {}
+    for places in topics.values():
+        brokers = max(len(racks), 1)
+        assigned = assign_replicas(
+            racks,
+            len(places),
+            len(current[places[0]]),
+            start_index=chance.randrange(brokers),
+            shift=chance.randrange(brokers),
+        )
+        plan |= dict(zip(places, assigned, strict=True))
+    return plan
+
+
+def plan_decommission(
+    current: Mapping[TopicPartition, Sequence[int]],
+    racks: Mapping[int, str | None],
+    leaving: Collection[int],
+) -> dict[TopicPartition, list[int]]:
+    """New replicas for the partitions that some brokers hold, none of them among these.
+
+    Only the replicas that must leave move. Each goes to a rack that has none of the partition, if
+    there is one, and there to the broker that has the least: leaderships if a preferred leader is
+    to be replaced, then replicas. Pass all partitions, those that stay count as load.
+    """
+    remaining = {broker: rack for broker, rack in racks.items() if broker not in leaving}
+    load = Counter(broker for replicas in current.values() for broker in replicas)
+    led = Counter(replicas[0] for replicas in current.values() if replicas)
+    plan: dict[TopicPartition, list[int]] = {}
+    for place in sorted(current):
+        replicas = list(current[place])
+        for position, broker in enumerate(replicas):
+            if broker not in leaving:
+                continue
+            free = [each for each in remaining if each not in replicas]
+            if not free:
+                raise ClientFault(
+                    Error.INVALID_REPLICATION_FACTOR,
+                    f"{place} has {len(replicas)} replica(s), and only {len(remaining)} broker(s) "
+                    "remain. Lower its replication factor, or add a broker first.",
+                )
+            used = {racks.get(each) for each in replicas if each not in leaving}
+            chosen = min(
+                free,
+                key=lambda each: (
+                    remaining[each] in used,
+                    led[each] if position == 0 else 0,
+                    load[each],
+                    each,
+                ),
+            )
+            replicas[position] = chosen
+            load[chosen] += 1
+            led[chosen] += position == 0
+            plan[place] = replicas
+    return plan

@@ -1,46 +1,44 @@
-"""Changes of the cluster as operations on the coordination tree, and the tree as an image.
+"""The coordination tree as an image, and the nodes that brokers make for themselves.
 
-The controller decides on an image, `ops_for` says how its changes are written, and only when the
-tree has taken them all is `ClusterImage.apply` called. The version of a partition's state node is
-its partition epoch, so a decision made on an old image fails with BadVersion instead of undoing a
-newer one.
+What a decision writes is said in `writing`, what a changed node means in `following`; here are the
+beginnings: making a cluster, loading it, registering in it, and becoming its controller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
+from itertools import chain
+from typing import Final
 
 from headrace.cluster import features, layout
+from headrace.cluster.controller import Controllership
+from headrace.cluster.following import children, config_change, read_topic
 from headrace.cluster.image import (
     NO_CONTROLLER,
-    BrokerConfigChanged,
+    NO_NODE,
     BrokerRegistered,
     BrokerRegistration,
-    BrokerUnregistered,
-    Change,
+    BrokerStarted,
     ClusterImage,
-    ControllerChanged,
-    FeaturesChanged,
-    GroupConfigChanged,
-    PartitionChanged,
-    PartitionImage,
-    PartitionsAdded,
-    TopicConfigChanged,
     TopicCreated,
-    TopicDeleted,
     TopicImage,
 )
+from headrace.cluster.writing import chunks as chunks
+from headrace.cluster.writing import ops_for as ops_for
 from headrace.coordination.tree import (
+    BadVersion,
+    Check,
     Create,
     Delete,
     Node,
     NodeExists,
     NoNode,
-    Op,
     Set,
     Tree,
 )
 from headrace.errors import CorruptData
+
+_MAX_TRIES: Final = 5
 
 
 def initialize(tree: Tree, new_cluster_id: Callable[[], str]) -> str:
@@ -51,6 +49,8 @@ def initialize(tree: Tree, new_cluster_id: Callable[[], str]) -> str:
     wanted[layout.FEATURES] = layout.encode_features(features.DEFAULT_LEVELS)
     if not tree.exists(layout.CLUSTER_ID):
         wanted[layout.CLUSTER_ID] = layout.encode({"version": "1", "id": new_cluster_id()})
+    elif not tree.exists(layout.TOPIC_IDS):
+        wanted |= _topic_ids(tree)
     _create_missing(tree, wanted)
     return _cluster_id(tree.get(layout.CLUSTER_ID).data)
 
@@ -59,38 +59,55 @@ def load_image(tree: Tree) -> ClusterImage:
     """Everything the tree says of the cluster."""
     image = ClusterImage(_cluster_id(tree.get(layout.CLUSTER_ID).data))
     image.controller_id = read_controller_id(tree)
-    brokers = tree.subtree("/brokers")
-    configs = tree.subtree("/config")
+    epoch = tree.get(layout.CONTROLLER_EPOCH).data
+    image.controller_epoch = layout.decode_number(layout.CONTROLLER_EPOCH, epoch)
+    brokers, configs = tree.subtree("/brokers"), tree.subtree("/config")
     image.apply(
-        BrokerRegistered(layout.decode_broker(path, _number(path, name), node.data))
-        for name, path, node in _children(brokers, layout.BROKER_IDS)
+        BrokerStarted(layout.decode_number(path, name), node.version)
+        for name, path, node in children(brokers, layout.BROKER_EPOCHS)
     )
     image.apply(
-        TopicCreated(
-            _topic(name, path, node, brokers),
-            _configs(configs, layout.topic_config_path(name)),
-        )
-        for name, path, node in _children(brokers, layout.TOPICS)
+        BrokerRegistered(layout.decode_broker(path, layout.decode_number(path, name), node.data))
+        for name, path, node in children(brokers, layout.BROKER_IDS)
     )
-    for name, path, _ in _children(configs, layout.BROKER_CONFIGS):
-        broker_id = None if name == layout.DEFAULT_ENTITY else _number(path, name)
-        image.apply([BrokerConfigChanged(broker_id, _configs(configs, path))])
-    for name, path, _ in _children(configs, layout.GROUP_CONFIGS):
-        group = layout.group_of(name)
-        image.apply([GroupConfigChanged(group, _configs(configs, path), is_first=True)])
+    for name, _, _ in children(brokers, layout.TOPICS):
+        topic = _load_topic(tree, name, brokers)
+        if topic is not None:
+            image.apply([TopicCreated(topic, config_version=NO_NODE)])
+    for _, path, node in chain.from_iterable(
+        children(configs, parent)
+        for parent in (layout.TOPIC_CONFIGS, layout.BROKER_CONFIGS, layout.GROUP_CONFIGS)
+    ):
+        settings = layout.decode_configs(path, node.data)
+        image.apply([config_change(layout.config_owner(path), settings, node.version)])
     _load_features(tree, image)
     return image
 
 
-def ops_for(changes: Iterable[Change], *, controller_epoch: int = 0) -> list[Op]:
-    """The transaction that writes the changes. Brokers register themselves: see `register`."""
-    return [op for change in changes for op in _ops_for_one(change, controller_epoch)]
-
-
 def register(tree: Tree, broker: BrokerRegistration, now_ms: int) -> None:
-    """Announce this broker for as long as the session lives; NodeExists if the id is taken."""
+    """Announce this broker for as long as the session lives; NodeExists if the id is taken.
+
+    A registration with our own log directories is that of an earlier life, whose session has not
+    expired yet: no living process could have them, for they are locked. It is replaced.
+    """
     _create_missing(tree, {layout.broker_config_path(broker.id): layout.encode_configs({})})
-    tree.create(layout.broker_path(broker.id), layout.encode_broker(broker, now_ms), ephemeral=True)
+    path = layout.broker_path(broker.id)
+    ours = Create(path, layout.encode_broker(broker, now_ms), ephemeral=True)
+    for _ in range(_MAX_TRIES):
+        try:
+            tree.multi([ours])
+            return
+        except NodeExists:
+            try:
+                node = tree.get(path)
+                found = layout.decode_broker(path, broker.id, node.data)
+                if not broker.directories or set(found.directories) != set(broker.directories):
+                    raise
+                tree.multi([Delete(path, node.version), ours])
+                return
+            except (NoNode, BadVersion):
+                continue  # it has just gone, or changed hands
+    raise NodeExists(path, f"others register as broker {broker.id} all the time")
 
 
 def read_controller_id(tree: Tree) -> int:
@@ -99,32 +116,49 @@ def read_controller_id(tree: Tree) -> int:
         data = tree.get(layout.CONTROLLER).data
     except NoNode:
         return NO_CONTROLLER
-    try:
-        return int(layout.decode(layout.CONTROLLER, data)["brokerid"])
-    except (KeyError, ValueError, TypeError) as error:
-        raise CorruptData(f"node {layout.CONTROLLER} names no broker: {error!r}") from None
+    return layout.decode_controller(layout.CONTROLLER, data)
 
 
-def elect_controller(tree: Tree, broker_id: int, now_ms: int) -> int | None:
+def elect_controller(tree: Tree, broker_id: int, now_ms: int) -> Controllership | None:
     """Try to become the controller. The first to create the node wins.
 
     The winner gets its controller epoch, one higher than that of any controller before; a loser
     gets None and watches the node.
     """
     node = tree.get(layout.CONTROLLER_EPOCH)
-    epoch = _number(layout.CONTROLLER_EPOCH, node.data) + 1
-    claim = layout.encode({"version": 1, "brokerid": broker_id, "timestamp": str(now_ms)})
+    epoch = layout.decode_number(layout.CONTROLLER_EPOCH, node.data) + 1
     try:
         # One transaction: there is never a controller without an epoch of its own.
         tree.multi(
             [
-                Create(layout.CONTROLLER, claim, ephemeral=True),
+                Create(
+                    layout.CONTROLLER, layout.encode_controller(broker_id, now_ms), ephemeral=True
+                ),
                 Set(layout.CONTROLLER_EPOCH, str(epoch).encode(), node.version),
             ]
         )
-    except NodeExists:
+    except (NodeExists, BadVersion):
+        # Another is the controller, or has been since the epoch was read.
         return None
-    return epoch
+    return Controllership(broker_id, epoch, node.version + 1)
+
+
+def clear_isr_changes(tree: Tree, controllership: Controllership, *, max_ops: int = 500) -> int:
+    """Remove the notes of leaders that have changed their ISR; returns how many there were.
+
+    Old tools expect that the controller takes them away. Nobody has to read them: the states that
+    they speak of are followed themselves.
+    """
+    names = tree.children(layout.ISR_CHANGES)
+    for start in range(0, len(names), max_ops):
+        part = names[start : start + max_ops]
+        tree.multi(
+            [
+                Check(layout.CONTROLLER_EPOCH, controllership.epoch_version),
+                *(Delete(f"{layout.ISR_CHANGES}/{name}") for name in part),
+            ]
+        )
+    return len(names)
 
 
 def next_broker_id(tree: Tree, reserved_max_id: int) -> int:
@@ -132,76 +166,32 @@ def next_broker_id(tree: Tree, reserved_max_id: int) -> int:
     return reserved_max_id + tree.set(layout.BROKER_SEQUENCE, b"")
 
 
-def next_broker_epoch(tree: Tree) -> int:
-    """A number that is higher for every start of any broker."""
-    return tree.set(layout.BROKER_EPOCHS, b"")
+def next_broker_epoch(tree: Tree, broker_id: int, directories: Collection[str] = ()) -> int:
+    """Begin a life of a broker: a number that is higher than that of every life before.
+
+    From now on the last life is over for everybody, so this comes before anything else, also before
+    stepping down. NodeExists if the id belongs to a broker with other log directories, which may
+    well be alive.
+    """
+    path = layout.broker_path(broker_id)
+    try:
+        found = layout.decode_broker(path, broker_id, tree.get(path).data)
+    except NoNode:
+        pass
+    else:
+        if not directories or set(found.directories) != set(directories):
+            raise NodeExists(path, f"broker {broker_id} is registered with other directories")
+    _create_missing(tree, {layout.broker_epoch_path(broker_id): b""})
+    return tree.set(layout.broker_epoch_path(broker_id), b"")
 
 
-def _ops_for_one(change: Change, controller_epoch: int) -> list[Op]:
-    match change:
-        case TopicCreated(topic, configs):
-            return [
-                Create(layout.topic_config_path(topic.name), layout.encode_configs(configs)),
-                Create(layout.topic_path(topic.name), layout.encode_topic(topic)),
-                Create(layout.topic_path(topic.name) + "/partitions"),
-                *_create_partitions(topic, 0, controller_epoch),
-            ]
-        case TopicDeleted(topic):
-            return _delete_topic(topic)
-        case PartitionsAdded(topic, existing):
-            return [
-                Set(layout.topic_path(topic.name), layout.encode_topic(topic)),
-                *_create_partitions(topic, existing, controller_epoch),
-            ]
-        case PartitionChanged(name, partition, image):
-            return [
-                Set(
-                    layout.state_path(name, partition),
-                    layout.encode_state(image, controller_epoch),
-                    image.partition_epoch - 1,
-                )
-            ]
-        case TopicConfigChanged(name, configs):
-            return [Set(layout.topic_config_path(name), layout.encode_configs(configs))]
-        case BrokerConfigChanged(broker_id, configs):
-            return [Set(layout.broker_config_path(broker_id), layout.encode_configs(configs))]
-        case GroupConfigChanged():
-            return _set_group_configs(change)
-        case FeaturesChanged(levels, epoch):
-            return [Set(layout.FEATURES, layout.encode_features(levels), epoch - 1)]
-        case BrokerRegistered() | BrokerUnregistered() | ControllerChanged():
-            # These follow from ephemeral nodes, which only their owner's session can make.
-            return []
-
-
-def _create_partitions(topic: TopicImage, first: int, controller_epoch: int) -> list[Op]:
-    ops: list[Op] = []
-    for number, partition in enumerate(topic.partitions[first:], start=first):
-        state = layout.encode_state(partition, controller_epoch)
-        ops.append(Create(layout.partition_path(topic.name, number)))
-        ops.append(Create(layout.state_path(topic.name, number), state))
-    return ops
-
-
-def _delete_topic(topic: TopicImage) -> list[Op]:
-    ops: list[Op] = []
-    for number in range(len(topic.partitions)):
-        ops.append(Delete(layout.state_path(topic.name, number)))
-        ops.append(Delete(layout.partition_path(topic.name, number)))
-    ops.append(Delete(layout.topic_path(topic.name) + "/partitions"))
-    ops.append(Delete(layout.topic_path(topic.name)))
-    ops.append(Delete(layout.topic_config_path(topic.name)))
-    return ops
-
-
-def _set_group_configs(change: GroupConfigChanged) -> list[Op]:
-    """A group without settings has no node: groups come and go, and nobody tidies up."""
-    path = layout.group_config_path(change.group)
-    if change.is_first:
-        return [Create(path, layout.encode_configs(change.configs))] if change.configs else []
-    if change.configs:
-        return [Set(path, layout.encode_configs(change.configs))]
-    return [Delete(path)]
+def _topic_ids(tree: Tree) -> dict[str, bytes]:
+    """The nodes named by topic ids, for a tree that was made before there were any."""
+    found = {}
+    for name, path, node in children(tree.subtree(layout.TOPICS), layout.TOPICS):
+        topic_id, _ = layout.decode_topic(path, node.data)
+        found[layout.topic_id_path(topic_id)] = name.encode()
+    return found
 
 
 def _load_features(tree: Tree, image: ClusterImage) -> None:
@@ -211,37 +201,16 @@ def _load_features(tree: Tree, image: ClusterImage) -> None:
     features.check_supported(image.features)
 
 
-def _topic(name: str, path: str, node: Node, nodes: dict[str, Node]) -> TopicImage:
-    topic_id, assignment = layout.decode_topic(path, node.data)
-    partitions: list[PartitionImage] = []
-    for number, replicas in enumerate(assignment):
-        state_path = layout.state_path(name, number)
-        state = nodes.get(state_path)
-        if state is None:
-            raise CorruptData(f"node {state_path} is missing, though {path} counts that partition")
-        partitions.append(layout.decode_state(state_path, state.data, state.version, replicas))
-    return TopicImage(name, topic_id, partitions)
-
-
-def _configs(nodes: dict[str, Node], path: str) -> dict[str, str]:
-    node = nodes.get(path)
-    return layout.decode_configs(path, node.data) if node is not None else {}
-
-
-def _children(nodes: dict[str, Node], parent: str) -> Iterator[tuple[str, str, Node]]:
-    """Name, path and node of the direct children of a path, from a subtree that was read."""
-    prefix = parent + "/"
-    start = len(prefix)
-    for path, node in nodes.items():
-        if path.startswith(prefix) and path.find("/", start) < 0:
-            yield path[start:], path, node
-
-
-def _number(path: str, text: str | bytes) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise CorruptData(f"node {path}: {text!r} is not a number") from None
+def _load_topic(tree: Tree, name: str, nodes: Mapping[str, Node]) -> TopicImage | None:
+    """A topic, or None if it was deleted while the nodes were read one by one."""
+    for _ in range(_MAX_TRIES):
+        topic = read_topic(name, nodes)
+        if isinstance(topic, TopicImage) or topic is None:
+            return topic
+        nodes = tree.subtree(layout.topic_path(name))
+    raise CorruptData(
+        f"node {topic} is missing, though {layout.topic_path(name)} counts that partition"
+    )
 
 
 def _cluster_id(data: bytes) -> str:

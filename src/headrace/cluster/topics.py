@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final
 from uuid import UUID
 
 from headrace.cluster.config_changes import check_topic_configs
@@ -20,7 +20,7 @@ from headrace.cluster.image import (
     TopicDeleted,
     TopicImage,
 )
-from headrace.cluster.placement import assign_replicas
+from headrace.cluster.placement import Chance, assign_replicas
 from headrace.cluster.topic_names import check_name
 from headrace.errors import ClientFault, Error
 from headrace.types import ZERO_UUID
@@ -30,12 +30,6 @@ MAX_PARTITIONS_PER_REQUEST: Final = 10_000
 
 # Kafka never uses these: the first is "no id", the second names its metadata topic.
 _RESERVED_IDS: Final = frozenset({ZERO_UUID, UUID(int=1)})
-
-
-class Chance(Protocol):
-    """What is needed of `random.Random`."""
-
-    def randrange(self, stop: int, /) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +117,8 @@ def create_partitions(
 ) -> PartitionsAdded:
     """CreatePartitions for one topic: `count` is the number that the topic has afterwards.
 
-    Replicas that nobody assigned go on where partition 0 began, so that the round stays even.
+    Replicas that nobody assigned go on where partition 0 began, so that the round stays even. A
+    topic on the move gets as many as it will have.
     """
     topic = image.topics.get(name)
     if topic is None:
@@ -141,7 +136,7 @@ def create_partitions(
         )
     added = count - existing
     _check_size(added)
-    first = topic.partitions[0].replicas
+    first = topic.partitions[0].target
     if assignments is None:
         racks = {broker.id: broker.rack for broker in image.brokers.values()}
         start = sum(broker < first[0] for broker in racks) % max(len(racks), 1)
@@ -164,7 +159,8 @@ def create_partitions(
             check_replicas(image, brokers, len(first))
         replicas = assignments
     partitions = [*topic.partitions, *(_new_partition(brokers) for brokers in replicas)]
-    return PartitionsAdded(replace(topic, partitions=partitions), existing)
+    grown = replace(topic, partitions=partitions, version=topic.version + 1)
+    return PartitionsAdded(grown, existing)
 
 
 def _manual_assignment(image: ClusterImage, request: NewTopic) -> Sequence[Sequence[int]]:
