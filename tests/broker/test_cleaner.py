@@ -58,7 +58,7 @@ class Shop:
     def dirty_log(self, topic: str, config: LogConfig = EAGER) -> PartitionLog:
         """A log of ten records with one key, in two segments, flushed."""
         image = TopicImage(topic, uuid4(), [PartitionImage((1,), (1,), 1)])
-        self.storage.lead(image, 0, image.partitions[0], config)
+        self.storage.apply(image, 0, image.partitions[0], config)
         log = self.storage.partitions[topic, 0].log
         for start in (0, 5):
             write(log, *[(b"k", b"%d" % i) for i in range(start, start + 5)])
@@ -95,7 +95,8 @@ async def shop(folder: Path, **settings: str) -> AsyncIterator[Shop]:
     chosen |= {key.replace("_", "."): value for key, value in settings.items()}
     with ThreadPoolExecutor(1) as executor:
         clock = SystemClock()
-        storage = Storage([directory], clock, asyncio.get_running_loop(), executor)
+        loop = asyncio.get_running_loop()
+        storage = Storage([directory], clock, loop, executor, broker_id=1)
         cleaner = LogCleaner(storage, clock, lambda: BrokerConfig(chosen))
         ears = Ears()
         LOG.addHandler(ears)
@@ -187,7 +188,9 @@ def test_a_log_that_changes_meanwhile_is_left_as_it_is(tmp_path: Path, what: str
                 if what == "cut":
                     log.truncate_to(7)
                 else:
-                    here.storage.remove_topic("a", 1)
+                    here.storage.remove_topic(
+                        TopicImage("a", uuid4(), [PartitionImage((1,), (1,), 1)])
+                    )
                 assert await cleaning
             if what == "cut":
                 assert len(what_is_there(log)) == 7

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
     from headrace.broker.coordinators import Coordinators
     from headrace.broker.dispatch import Handler
+    from headrace.broker.isr import IsrKeeper
     from headrace.broker.markers import Markers
     from headrace.broker.metadata import Metadata
     from headrace.broker.moves import Moves
     from headrace.broker.producer_ids import ProducerIds
+    from headrace.broker.remote_transactions import RemoteTransactions
+    from headrace.broker.replication_throttle import ReplicationThrottle
     from headrace.broker.reporter import Reporter
     from headrace.broker.sessions import FetchSessions
     from headrace.broker.storage import Storage
@@ -43,6 +46,10 @@ class Broker:
     groups: Coordinators[GroupShard]
     transactions: Coordinators[TransactionShard]
     markers: Markers
+    # Only a broker that is one of several has these.
+    isr: IsrKeeper | None
+    throttle: ReplicationThrottle | None
+    remote_transactions: RemoteTransactions | None
     handlers: Sequence[Handler]
     max_fetch_bytes: int
 

@@ -50,12 +50,13 @@ async def alter_each(
     *,
     validate_only: bool,
 ) -> list[S]:
-    """Decide about each resource on its own and write what is accepted in one transaction."""
+    """Decide about each resource on its own and write what is accepted together."""
     outcomes: list[S] = []
     seen = Counter((resource.resource_type, resource.resource_name) for resource in resources)
 
     def decide_all(image: ClusterImage) -> list[Change]:
         accepted: list[Change] = []
+        outcomes.clear()
         for resource in resources:
             outcome = new_outcome(resource)
             outcomes.append(outcome)
@@ -67,7 +68,12 @@ async def alter_each(
                 outcome.error_code, outcome.error_message = fault.error, fault.message
         return [] if validate_only else accepted
 
-    await broker.metadata.change(decide_all)
+    try:
+        await broker.metadata.change(decide_all)
+    except ClientFault as fault:
+        for outcome in outcomes:
+            if not outcome.error_code:
+                outcome.error_code, outcome.error_message = fault.error, fault.message
     return outcomes
 
 

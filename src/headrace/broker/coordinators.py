@@ -17,13 +17,21 @@ from uuid import UUID
 from headrace.broker import logs
 from headrace.broker.dispatch import Answer
 from headrace.broker.tickets import CallTicket, Gathering
-from headrace.cluster.image import Change, ClusterImage, TopicCreated, TopicDeleted
+from headrace.cluster.image import (
+    Change,
+    ClusterImage,
+    PartitionChanged,
+    PartitionsAdded,
+    TopicCreated,
+    TopicDeleted,
+)
 from headrace.cluster.topics import NewTopic, TopicDefaults, create_topic
 from headrace.coordinator.effects import Caller, Effects, TransactionMarkers
 from headrace.coordinator.host import Host, HostState, InternalTopic, Shard
 from headrace.coordinator.partitioner import partition_for
 from headrace.errors import ClientFault, Error
 from headrace.log.append import Appended
+from headrace.replica.waiters import CommitWaiter
 from headrace.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -84,6 +92,7 @@ class Coordinators(Generic[S]):
         send: Callable[[Host[S], TransactionMarkers], None],
     ) -> None:
         self.hosts: dict[int, Host[S]] = {}
+        self._epochs: dict[int, int] = {}  # the leader epoch in which each host was made
         self._topic = topic
         self._metadata = metadata
         self._storage = storage
@@ -139,26 +148,59 @@ class Coordinators(Generic[S]):
             match change:
                 case TopicCreated(topic, _) if topic.name == self._topic.name:
                     self.lead()
+                case PartitionsAdded(topic, _) if topic.name == self._topic.name:
+                    self.lead()
+                case PartitionChanged(name, index, _) if name == self._topic.name:
+                    self._follow_leadership(index)
                 case TopicDeleted(topic) if topic.name == self._topic.name:
-                    for host in self.hosts.values():
-                        host.resign()
-                    self.hosts.clear()
+                    for index in list(self.hosts):
+                        self._resign(index)
                 case _:
                     pass
 
     def lead(self) -> None:
-        """Take responsibility for the partitions that are here, and load them."""
+        """Take responsibility for the partitions that are led here, and load them."""
         for index in range(self.partition_count):
-            partition = self._storage.partitions.get(TopicPartition(self._topic.name, index))
-            if partition is None or index in self.hosts:
-                continue
-            host = self.hosts[index] = self._new_host(index, partition)
-            self._load(host)
+            self._follow_leadership(index)
+
+    def _follow_leadership(self, index: int) -> None:
+        """Be responsible for a partition in every epoch in which this broker leads it."""
+        partition = self._storage.partitions.get(TopicPartition(self._topic.name, index))
+        if partition is None or not partition.is_leader:
+            self._resign(index)
+            return
+        epoch = partition.leadership.leader_epoch
+        if self._epochs.get(index) == epoch:
+            return
+        self._resign(index)
+        host = self.hosts[index] = self._new_host(index, partition)
+        self._epochs[index] = epoch
+        self._load(host)
+
+    def _resign(self, index: int) -> None:
+        host = self.hosts.pop(index, None)
+        self._epochs.pop(index, None)
+        if host is not None:
+            _, timer = self._timers.pop(id(host), (0, None))
+            if timer is not None:
+                timer.cancel()
+            host.resign()
 
     def _new_host(self, index: int, partition: Partition) -> Host[S]:
         def written(appended: Appended) -> None:
             if appended.flush_due or appended.rolled:
                 self._storage.flush(partition)
+
+        def wait(required: int, call: Callable[[], None]) -> None:
+            # Followers that hang must not let a client hang: it is told to come again.
+            def finish() -> None:
+                timer.cancel()
+                call()
+
+            timeout_s = self._metadata.config.get_int("offsets.commit.timeout.ms") / 1000
+            waiter = CommitWaiter(finish)
+            timer = self._loop.call_later(timeout_s, waiter.release)
+            partition.await_commit(required, waiter)
 
         return Host(
             self._topic,
@@ -166,6 +208,7 @@ class Coordinators(Generic[S]):
             lambda: self._new_shard(partition),
             send=self._send,
             written=written,
+            wait=wait,
             note=logs.COORDINATOR.info,
         )
 

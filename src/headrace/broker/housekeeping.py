@@ -40,6 +40,11 @@ class Housekeeping:
             (self.expire_producers, _PRODUCER_EXPIRY_MS),
             (self.close_idle_connections, _IDLE_SWEEP_MS),
         ]
+        if self._broker.metadata.in_cluster:
+            # Where a replica begins after a crash: alone it begins at its end, among others at
+            # what it knew to be committed.
+            period_ms = config.get_int("replica.high.watermark.checkpoint.interval.ms")
+            duties.append((self.write_checkpoints, period_ms))
         for duty, period_ms in duties:
             self._tasks.append(asyncio.create_task(self._repeat(duty, period_ms)))
 

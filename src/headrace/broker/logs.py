@@ -16,6 +16,8 @@ SOCKET_SERVER = logging.getLogger("kafka.network.SocketServer")
 REQUESTS = logging.getLogger("kafka.request.logger")
 COORDINATOR = logging.getLogger("kafka.coordinator.CoordinatorRuntime")
 CONTROLLER = logging.getLogger("kafka.controller.KafkaController")
+PARTITION = logging.getLogger("kafka.cluster.Partition")
+REPLICA_FETCHER = logging.getLogger("kafka.server.ReplicaFetcherThread")
 
 
 class TextFormatter(logging.Formatter):

@@ -1,44 +1,74 @@
 """This broker's view of the cluster, and the way changes become true.
 
-A change is decided on the image, written to the tree in one transaction (in a thread, because a
-tree may be slow), then applied to the image and followed by the local logs. Changes are made one
-after the other, so a decision is never made on an image that another one is about to change.
+A change is decided on the image, written to the tree in one transaction, then applied to the image
+and followed by the local logs. What others have written arrives by `catch_up`. One goes after the
+other, so a decision is never made on an image that is about to change; and because the tree takes a
+write only on the versions that the image knows, a decision on an image that is behind is refused,
+and made again on what the tree says now.
 """
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Any
+import errno
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from headrace.broker import logs
 from headrace.cluster import layout
 from headrace.cluster.configs import topic_log_config
+from headrace.cluster.following import changes_from, differences, roots_of
 from headrace.cluster.image import (
     BrokerConfigChanged,
     Change,
     ClusterImage,
+    PartitionChanged,
     PartitionsAdded,
     TopicConfigChanged,
     TopicCreated,
     TopicDeleted,
     TopicImage,
 )
-from headrace.cluster.store import ops_for
-from headrace.coordination.tree import Create, Delete, Op, Tree
-from headrace.errors import ClientFault
+from headrace.cluster.store import load_image
+from headrace.cluster.writing import chunks, ops_for
+from headrace.coordination.tree import (
+    BadVersion,
+    Create,
+    Delete,
+    NodeEvent,
+    NodeExists,
+    NoNode,
+    NotEmpty,
+    Op,
+    OutcomeUnknown,
+    SessionLost,
+    Unreachable,
+)
+from headrace.coordination.tree import Change as NodeChange
+from headrace.errors import ClientFault, CorruptData, Error, HeadraceError
 from headrace.log import LogConfig
 
 if TYPE_CHECKING:
+    from headrace.broker.session import Session
     from headrace.broker.storage import Storage
     from headrace.cluster.broker_config import BrokerConfig
+    from headrace.cluster.controller import Controllership
+
+# A change of many topics is written in parts, because ZooKeeper refuses requests above a megabyte.
+_MAX_OPS: Final = 500
+_MAX_TRIES: Final = 20
+_FULL_DISK_RETRY_S: Final = 1.0
 
 _LOG_SETTINGS = frozenset(field.name for field in dataclasses.fields(LogConfig))
 
 Decision = Callable[[ClusterImage], Sequence[Change]]
-"""Reads the image and returns what shall change; it runs while nothing else can change it."""
+"""Reads the image and returns what shall change; it runs while nothing else can change it, and
+again, from the beginning, when another broker was faster."""
+
+
+class Deposed(HeadraceError):
+    """The decision of a controller was refused: another broker is the controller now."""
 
 
 class Metadata:
@@ -47,23 +77,25 @@ class Metadata:
     def __init__(
         self,
         broker_id: int,
-        tree: Tree,
+        session: Session,
         image: ClusterImage,
         config: BrokerConfig,
         storage: Storage,
-        executor: Executor,
         *,
-        controller_epoch: int,
+        in_cluster: bool,
     ) -> None:
         self.image = image
+        self.in_cluster = in_cluster
+        # In which epoch everything is written that is not a controller's; with one broker it is.
+        self.controllership: Controllership | None = None
         self._broker_id = broker_id
-        self._tree = tree
+        self._session = session
         self._static_config = config
         self._storage = storage
-        self._executor = executor
-        self._controller_epoch = controller_epoch
+        storage.known = image.partition
         self._changing = asyncio.Lock()
         self._default_log_config: LogConfig | None = None
+        self._serves = False  # the logs follow only once they are loaded
         # Told of changes after they have become true here.
         self.watchers: list[Callable[[Sequence[Change]], None]] = []
         self.topics_epoch = 0  # grows when a topic comes, grows or goes
@@ -77,48 +109,131 @@ class Metadata:
 
     # -- changes ----------------------------------------------------------------------------------
 
-    async def change(self, decide: Decision) -> Sequence[Change]:
-        """Make a decision true everywhere, or raise what `decide` or the tree raises."""
+    async def change(
+        self, decide: Decision, *, controllership: Controllership | None = None
+    ) -> Sequence[Change]:
+        """Make a decision true everywhere, or raise what `decide` raises.
+
+        A controller's decision is refused with Deposed if it is not the controller any more. A
+        ClientFault says that the tree cannot be reached, or that others were faster every time.
+        """
         async with self._changing:
-            changes = decide(self.image)
-            if changes:
-                await self._commit(changes)
-            return changes
+            for _ in range(_MAX_TRIES):
+                changes = decide(self.image)
+                if not changes or await self._commit(changes, controllership):
+                    return changes
+        raise ClientFault(
+            Error.REQUEST_TIMED_OUT, "other brokers change the same things all the time; try again"
+        )
 
-    async def _commit(self, changes: Sequence[Change]) -> None:
-        ops: list[Op] = list(ops_for(changes, controller_epoch=self._controller_epoch))
-        deleted = [change.topic for change in changes if isinstance(change, TopicDeleted)]
-        # A deleted topic's folders must not be adopted after a crash: see decision 0003.
-        ops += [Create(layout.deleted_topic_path(topic.name)) for topic in deleted]
-        await self._in_tree(self._tree.multi, ops)
+    async def _commit(
+        self, changes: Sequence[Change], controllership: Controllership | None
+    ) -> bool:
+        """Write and apply; False if the tree has moved on, and the image has caught up with it."""
+        for part in chunks(changes, _MAX_OPS) if self.in_cluster else [changes]:
+            ops = ops_for(self.image, part, controllership=controllership or self.controllership)
+            deleted = [] if self.in_cluster else [c.topic for c in part if type(c) is TopicDeleted]
+            # A deleted topic's folders must not be adopted after a crash: see decision 0003.
+            notes = [Create(layout.deleted_topic_path(topic.name)) for topic in deleted]
+            try:
+                await self._write([*ops, *notes])
+            except (BadVersion, NodeExists, NoNode, NotEmpty, OutcomeUnknown) as fault:
+                if fault.path == layout.CONTROLLER_EPOCH and not isinstance(fault, OutcomeUnknown):
+                    raise Deposed(str(fault)) from fault
+                await self._read_anew(ops)
+                if not all(_is_true(self.image, change) for change in part):
+                    return False
+            else:
+                self._apply(part)
+            if deleted:
+                await self._write([Delete(layout.deleted_topic_path(t.name)) for t in deleted])
+        return True
+
+    async def _write(self, ops: Sequence[Op]) -> None:
+        try:
+            await self._session.call(lambda tree: tree.multi(ops))
+        except (SessionLost, Unreachable) as fault:
+            raise _come_again(fault) from fault
+
+    # -- news -------------------------------------------------------------------------------------
+
+    async def catch_up(self, events: Iterable[NodeEvent]) -> None:
+        """Read what has changed, by us or others, and apply what is new of it."""
+        async with self._changing:
+            await self._read(roots_of(events))
+
+    async def refresh(self) -> None:
+        """Read everything: what happened while nobody listened."""
+        async with self._changing:
+            self._apply(differences(self.image, await self._session.call(load_image)))
+
+    async def learn(self, changes: Sequence[Change]) -> None:
+        """Apply what is known to be in the tree."""
+        async with self._changing:
+            self._apply(changes)
+
+    async def _read_anew(self, ops: Sequence[Op]) -> None:
+        try:
+            await self._read(roots_of(NodeEvent(NodeChange.CHANGED, op.path) for op in ops))
+        except (SessionLost, Unreachable) as fault:
+            raise _come_again(fault) from fault
+
+    async def _read(self, roots: Sequence[str]) -> None:
+        if not roots:
+            return
+        news: list[Change] = []
+        for root, nodes in zip(
+            roots, await self._session.call(lambda tree: tree.subtrees(roots)), strict=True
+        ):
+            try:
+                found = changes_from(self.image, root, nodes)
+            except CorruptData as fault:
+                # Somebody wrote nonsense by hand; what was true before stays true here.
+                logs.CONTROLLER.error("%s cannot be understood: %s", root, fault)
+                continue
+            self.image.apply(found)
+            news += found
+        self._follow_all(news)
+
+    def _apply(self, changes: Sequence[Change]) -> None:
         self.image.apply(changes)
-        for change in changes:
-            self._follow(change)
-            if isinstance(change, TopicCreated | TopicDeleted | PartitionsAdded):
-                self.topics_epoch += 1
-        for watcher in self.watchers:
-            watcher(changes)
-        if deleted:
-            done = [Delete(layout.deleted_topic_path(topic.name)) for topic in deleted]
-            await self._in_tree(self._tree.multi, done)
-
-    async def _in_tree(self, call: Callable[..., Any], *args: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
+        self._follow_all(changes)
 
     # -- what follows from them here --------------------------------------------------------------
+
+    def serve(self) -> None:
+        """The logs are loaded: let them follow the image from now on, beginning with all of it."""
+        self._serves = True
+        for topic in list(self.image.topics.values()):
+            self._take_roles(topic)
+
+    def _follow_all(self, changes: Sequence[Change]) -> None:
+        if not changes:
+            return
+        for change in changes:
+            self._follow(change)
+        for watcher in self.watchers:
+            watcher(changes)
 
     def _follow(self, change: Change) -> None:
         match change:
             case TopicCreated(topic, _):
-                self.lead_topic(topic)
+                self.topics_epoch += 1
+                self._take_roles(topic)
                 logs.CONTROLLER.info(
                     "Created topic %s with %d partitions", topic.name, len(topic.partitions)
                 )
             case TopicDeleted(topic):
-                self._storage.remove_topic(topic.name, len(topic.partitions))
+                self.topics_epoch += 1
+                self._storage.remove_topic(topic)
                 logs.CONTROLLER.info("Deleted topic %s", topic.name)
             case PartitionsAdded(topic, existing):
-                self.lead_topic(topic, existing)
+                self.topics_epoch += 1
+                self._take_roles(topic, existing)
+            case PartitionChanged(name, index, _):
+                topic_image = self.image.topics.get(name)
+                if topic_image is not None:
+                    self._take_role(topic_image, index)
             case TopicConfigChanged(name, _):
                 self._configure(name)
             case BrokerConfigChanged():
@@ -128,22 +243,36 @@ class Metadata:
             case _:
                 pass
 
-    def lead_topic(self, topic: TopicImage, first: int = 0) -> None:
-        """Open or create the logs of a topic's partitions that live here."""
-        config = self.log_config(topic.name)
+    def _take_roles(self, topic: TopicImage, first: int = 0) -> None:
         for index in range(first, len(topic.partitions)):
-            partition = topic.partitions[index]
-            if self._broker_id in partition.replicas:
-                try:
-                    self._storage.lead(topic, index, partition, config)
-                except (OSError, ClientFault) as fault:
-                    # The cluster knows the partition; here it is offline until a disk is mended.
-                    self._storage.unserved[topic.name, index] = str(fault)
-                    logs.LOG_MANAGER.error("%s-%d has no log: %s", topic.name, index, fault)
+            self._take_role(topic, index)
+
+    def _take_role(self, topic: TopicImage, index: int) -> None:
+        """Let the replica that is here, if any, lead or follow as the image says."""
+        if not self._serves:
+            return
+        # The image may be ahead of the change: several may have arrived together.
+        image = self.image.partition(topic.name, index)
+        if image is None or self.image.topics[topic.name].id != topic.id:
+            return
+        try:
+            self._storage.apply(topic, index, image, self.log_config(topic.name))
+        except (OSError, ClientFault) as fault:
+            # The cluster knows the partition; here it is offline until a disk is mended.
+            self._storage.unserved[topic.name, index] = str(fault)
+            logs.LOG_MANAGER.error("%s-%d has no log: %s", topic.name, index, fault)
+            if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT):
+                # A full disk has room again some day, and nobody else plays this role until then.
+                asyncio.get_running_loop().call_later(
+                    _FULL_DISK_RETRY_S, self._take_role, topic, index
+                )
 
     def _configure(self, name: str) -> None:
+        topic = self.image.topics.get(name)
+        if topic is None:
+            return  # Deleted since.
         config = self.log_config(name)
-        for index in range(len(self.image.topics[name].partitions)):
+        for index in range(len(topic.partitions)):
             partition = self._storage.partitions.get((name, index))
             if partition is not None:
                 partition.log.config = config
@@ -164,3 +293,26 @@ class Metadata:
         known["cleanup_policy"] = tuple(known["cleanup_policy"])
         known["producer_id_expiration_ms"] = self.config.get_int("producer.id.expiration.ms")
         return LogConfig(**known)
+
+
+def _come_again(fault: Exception) -> ClientFault:
+    """What a client is told when the tree cannot be asked: every client tries again for this."""
+    return ClientFault(Error.NOT_CONTROLLER, f"the cluster's state cannot be changed now: {fault}")
+
+
+def _is_true(image: ClusterImage, change: Change) -> bool:
+    """Whether a change that nobody confirmed has happened nevertheless."""
+    match change:
+        case TopicCreated(topic, _):
+            return topic.id in image.topic_names
+        case TopicDeleted(topic):
+            return topic.id not in image.topic_names
+        case PartitionsAdded(topic, existing):
+            known = image.topics.get(topic.name)
+            return known is not None and [
+                each.replicas for each in known.partitions[existing : len(topic.partitions)]
+            ] == [each.replicas for each in topic.partitions[existing:]]
+        case PartitionChanged(name, index, wanted):
+            return image.partition(name, index) == wanted
+        case _:
+            return False  # Settings: written again, they come to the same.

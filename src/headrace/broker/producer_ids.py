@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import Executor
+from typing import TYPE_CHECKING
 
 from headrace.cluster.producer_ids import ProducerIdBlock, claim_block
-from headrace.coordination.tree import Tree
+from headrace.coordination.tree import TreeError
 from headrace.errors import ClientFault, Error
+
+if TYPE_CHECKING:
+    from headrace.broker.session import Session
 
 
 class ProducerIds:
-    def __init__(self, tree: Tree, broker_id: int, executor: Executor) -> None:
-        self._tree = tree
+    def __init__(self, session: Session, broker_id: int) -> None:
+        self._session = session
         self._broker_id = broker_id
-        self._executor = executor
         self._block: ProducerIdBlock | None = None
         self._claiming = asyncio.Lock()
 
@@ -24,13 +26,19 @@ class ProducerIds:
         return self._block is not None and not self._block.exhausted
 
     async def refill(self) -> None:
-        """Make sure that there is an id to `take`."""
+        """Make sure that there is an id to `take`; ClientFault if the tree cannot be asked."""
         async with self._claiming:
             if not self.is_ready:
-                loop = asyncio.get_running_loop()
-                self._block = await loop.run_in_executor(
-                    self._executor, claim_block, self._tree, self._broker_id
-                )
+                try:
+                    self._block = await self._session.call(
+                        lambda tree: claim_block(tree, self._broker_id)
+                    )
+                except TreeError as fault:
+                    # A block whose fate is unknown is lost, which is cheap.
+                    raise ClientFault(
+                        Error.COORDINATOR_LOAD_IN_PROGRESS,
+                        f"producer ids cannot be fetched now: {fault}",
+                    ) from fault
 
     async def next_id(self) -> int:
         """An id that no producer of this cluster ever had."""

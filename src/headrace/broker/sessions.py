@@ -1,8 +1,8 @@
-"""Fetch sessions (KIP-227): what a consumer asked for last time, so it need not repeat it.
+"""Fetch sessions (KIP-227): what a reader asked for last time, so it need not repeat it.
 
-A session holds the partitions of a consumer and what it was last told about each. An incremental
-fetch names only changes, and its answer only partitions with news. Synchronous state: no sockets,
-time is an argument.
+A session holds the partitions of a consumer or a follower, and what it was last told about each. An
+incremental fetch names only changes, and its answer only partitions with news. Synchronous state:
+no sockets, time is an argument.
 """
 
 from __future__ import annotations
@@ -10,19 +10,23 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from headrace.errors import Error
-from headrace.types import ZERO_UUID
 from headrace.wire.messages.fetch import FetchRequest
+
+if TYPE_CHECKING:
+    from headrace.replica.partition import Partition
 
 NO_SESSION: Final = 0
 FULL_EPOCH: Final = 0  # asks for a new session
 FINAL_EPOCH: Final = -1  # closes the session, or never had one
 _MAX_EPOCH: Final = 0x7FFFFFFF
 
-PartitionKey = tuple[str | UUID, int]
+# A topic is known by its id from v13 on, before by its name. The id as a number: a UUID is hashed
+# and compared in Python, and every partition of every fetch is looked up.
+PartitionKey = tuple[str | int, int]
 
 
 class WantedPartition:
@@ -31,12 +35,16 @@ class WantedPartition:
     __slots__ = (
         "current_leader_epoch",
         "fetch_offset",
+        "follower_log_start",
         "high_watermark",
         "index",
+        "key",
         "last_fetched_epoch",
         "last_stable_offset",
         "log_start_offset",
         "max_bytes",
+        "partition",
+        "seen_end_offset",
         "topic",
         "topic_id",
     )
@@ -45,18 +53,19 @@ class WantedPartition:
         self.topic = topic
         self.topic_id = topic_id
         self.index = index
+        self.key: PartitionKey = (topic_id.int or topic, index)
         self.current_leader_epoch = -1
         self.fetch_offset = 0
+        self.follower_log_start = -1
         self.last_fetched_epoch = -1
         self.max_bytes = 0
         self.high_watermark = -1
         self.last_stable_offset = -1
         self.log_start_offset = -1
-
-    @property
-    def key(self) -> PartitionKey:
-        """From v13 on a topic is known by its id, before by its name."""
-        return (self.topic_id if self.topic_id != ZERO_UUID else self.topic, self.index)
+        # For a follower: where it was read the last time, and the log's end then. None if it must
+        # be looked at as if for the first time.
+        self.partition: Partition | None = None
+        self.seen_end_offset = -1
 
 
 class FetchSession:
@@ -92,6 +101,7 @@ def _wanted(request: FetchRequest) -> Iterable[tuple[PartitionKey, WantedPartiti
             wanted = WantedPartition(topic.topic, topic.topic_id, asked.partition)
             wanted.current_leader_epoch = asked.current_leader_epoch
             wanted.fetch_offset = asked.fetch_offset
+            wanted.follower_log_start = asked.log_start_offset
             wanted.last_fetched_epoch = asked.last_fetched_epoch
             wanted.max_bytes = asked.partition_max_bytes
             yield wanted.key, wanted
@@ -106,10 +116,12 @@ def _update(session: FetchSession, request: FetchRequest) -> None:
         else:
             known.current_leader_epoch = wanted.current_leader_epoch
             known.fetch_offset = wanted.fetch_offset
+            known.follower_log_start = wanted.follower_log_start
             known.last_fetched_epoch = wanted.last_fetched_epoch
             known.max_bytes = wanted.max_bytes
+            known.partition = None
     for topic in request.forgotten_topics_data:
-        name: str | UUID = topic.topic_id if topic.topic_id != ZERO_UUID else topic.topic
+        name: str | int = topic.topic_id.int or topic.topic
         for index in topic.partitions:
             partitions.pop((name, index), None)
 

@@ -1,4 +1,4 @@
-"""The logs of this broker: directories, partitions, flushes, and what happens when a disk fails.
+"""The replicas of this broker: directories, partitions, flushes, and what if a disk fails.
 
 Everything that touches a log runs on the event loop, except fsync, which would stop every client:
 it runs in a thread, and while it runs further appends gather behind it, so that any number of
@@ -13,19 +13,29 @@ import shutil
 from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from headrace.broker import logs
+from headrace.cluster.image import NO_LEADER, PartitionImage
 from headrace.errors import ClientFault, ConfigError, Error
 from headrace.log.directory import LogDirectory
 from headrace.log.placement import choose_directory
+from headrace.replica.leadership import Leadership
 from headrace.replica.partition import Partition
 from headrace.types import ZERO_UUID, TopicPartition
 
 if TYPE_CHECKING:
-    from headrace.cluster.image import ClusterImage, PartitionImage, TopicImage
+    from headrace.cluster.image import ClusterImage, TopicImage
     from headrace.log import Flush, LogConfig, PartitionLog
     from headrace.runtime.clock import Clock
+
+
+class Fetchers(Protocol):
+    """Who brings followers what their leaders have."""
+
+    def follow(self, partition: Partition) -> None: ...
+
+    def leave(self, topic_partition: TopicPartition) -> None: ...
 
 
 class Storage:
@@ -37,10 +47,19 @@ class Storage:
         clock: Clock,
         loop: asyncio.AbstractEventLoop,
         executor: Executor,
+        *,
+        broker_id: int,
     ) -> None:
         self.directories = directories
         self.partitions: dict[tuple[str, int], Partition] = {}
         self.unserved: dict[tuple[str, int], str] = {}  # partitions in quarantine, and why
+        # What the cluster knows of a partition: whether one that is not here is anywhere.
+        self.known: Callable[[str, int], PartitionImage | None] = lambda *_: None
+        # None where there is nobody to follow.
+        self.fetchers: Fetchers | None = None
+        # Told of the replicas that a failed directory takes with it.
+        self.on_lost: Callable[[list[TopicPartition]], None] = lambda _: None
+        self._broker_id = broker_id
         self._clock = clock
         self._loop = loop
         self._executor = executor
@@ -50,18 +69,35 @@ class Storage:
     # -- finding ----------------------------------------------------------------------------------
 
     def find(self, topic: str, index: int) -> Partition:
-        """The partition, online, or the fault to answer."""
+        """The replica, online, leading or following, or the fault to answer."""
         partition = self.partitions.get((topic, index))
-        if partition is None:
-            reason = self.unserved.get((topic, index))
-            if reason is not None:
-                raise ClientFault(Error.KAFKA_STORAGE_ERROR, reason)
-            raise ClientFault(Error.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} does not exist")
-        if partition.offline_reason:
-            raise ClientFault(Error.KAFKA_STORAGE_ERROR, partition.offline_reason)
+        if partition is None or partition.offline_reason:
+            raise self._absence(topic, index)
         return partition
 
+    def find_leader(self, topic: str, index: int) -> Partition:
+        """The partition, online and led by this broker, or the fault to answer."""
+        partition = self.partitions.get((topic, index))
+        if partition is None or partition.offline_reason or not partition.is_leader:
+            raise self._absence(topic, index)
+        return partition
+
+    def _absence(self, topic: str, index: int) -> ClientFault:
+        """Why a partition cannot be had here, or not from its leader."""
+        partition = self.partitions.get((topic, index))
+        reason = (
+            self.unserved.get((topic, index)) if partition is None else partition.offline_reason
+        )
+        if reason:
+            return ClientFault(Error.KAFKA_STORAGE_ERROR, reason)
+        if partition is None and self.known(topic, index) is None:
+            return ClientFault(Error.UNKNOWN_TOPIC_OR_PARTITION, f"{topic}-{index} does not exist")
+        return ClientFault(
+            Error.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} is not led by broker {self._broker_id}"
+        )
+
     def is_offline(self, topic: str, index: int) -> bool:
+        """Whether the replica that should be here cannot be served."""
         partition = self.partitions.get((topic, index))
         return partition is None or bool(partition.offline_reason)
 
@@ -79,53 +115,112 @@ class Storage:
 
     # -- partitions come and go -------------------------------------------------------------------
 
-    def lead(self, topic: TopicImage, index: int, image: PartitionImage, config: LogConfig) -> None:
-        """Become the leader of a partition: open its log, or create it on the emptiest disk.
+    def apply(
+        self, topic: TopicImage, index: int, image: PartitionImage, config: LogConfig
+    ) -> None:
+        """Let the replica of this broker be what the image says: leader, follower, or gone."""
+        topic_partition = TopicPartition(topic.name, index)
+        if self._broker_id not in image.replicas:
+            self._stop(topic_partition, image)
+            return
+        partition = self.partitions.get(topic_partition)
+        if partition is None:
+            log = self._open(topic, topic_partition, config)
+            if log is None:
+                return
+            partition = Partition(topic_partition, topic.id, log, broker_id=self._broker_id)
+            self.partitions[topic_partition] = partition
+            self.unserved.pop(topic_partition, None)
+        if partition.offline_reason:
+            return
+        leadership = _leadership(image)
+        if image.leader == self._broker_id:
+            self._leave(topic_partition)
+            partition.lead(leadership, self._clock.monotonic_ms())
+        else:
+            partition.follow(leadership)
+            if self.fetchers is not None and image.leader != NO_LEADER:
+                self.fetchers.follow(partition)
+            else:
+                self._leave(topic_partition)
+
+    def _open(
+        self, topic: TopicImage, topic_partition: TopicPartition, config: LogConfig
+    ) -> PartitionLog | None:
+        """The log of a replica, or a new one on the emptiest disk.
 
         A partition whose folder could not be opened is not made anew elsewhere: its records are
         still there, and somebody may mend them.
         """
-        topic_partition = TopicPartition(topic.name, index)
         for directory in self.directories:
             if topic_partition in directory.quarantined:
                 self.unserved[topic_partition] = directory.quarantined[topic_partition]
-                return
-        known = self.directory_of(topic_partition)
-        log: PartitionLog
-        if known is not None:
-            known.assign_topic_id(topic_partition, topic.id)
-            log = known.logs[topic_partition]
-            log.config = config
-        else:
+                return None
+        home = self.directory_of(topic_partition)
+        if home is None:
             directory = choose_directory(self.directories)
-            log = directory.create(topic_partition, topic.id, config, self._clock.now_ms())
-        partition = Partition(
-            topic_partition,
-            topic.id,
-            log,
-            leader=image.leader,
-            leader_epoch=image.leader_epoch,
-            replicas=image.replicas,
-            isr=image.isr,
-        )
-        self.partitions[topic_partition] = partition
+            return directory.create(topic_partition, topic.id, config, self._clock.now_ms())
+        home.assign_topic_id(topic_partition, topic.id)
+        log = home.logs[topic_partition]
+        log.config = config
+        return log
 
-    def remove_topic(self, name: str, partition_count: int) -> None:
+    def _leave(self, topic_partition: TopicPartition) -> None:
+        if self.fetchers is not None:
+            self.fetchers.leave(topic_partition)
+
+    def _stop(self, topic_partition: TopicPartition, image: PartitionImage) -> None:
+        """The partition lives on other brokers from now on: forget the replica and its files."""
+        self._leave(topic_partition)
+        self.unserved.pop(topic_partition, None)
+        partition = self.partitions.pop(topic_partition, None)
+        if partition is not None:
+            partition.follow(_leadership(image))
+            logs.LOG_MANAGER.info("Stopped the replica of %s", topic_partition)
+            self._delete(topic_partition)
+
+    def _delete(self, topic_partition: TopicPartition) -> None:
+        directory = self.directory_of(topic_partition)
+        if directory is not None:
+            try:
+                directory.delete(topic_partition, self._clock.now_ms())
+            except OSError as fault:
+                self.fail_directory(directory, fault)
+
+    def remove_topic(self, topic: TopicImage) -> None:
         """Forget a deleted topic; its files are renamed now and unlinked after a delay."""
-        for index in range(partition_count):
-            topic_partition = TopicPartition(name, index)
+        for index in range(len(topic.partitions)):
+            topic_partition = TopicPartition(topic.name, index)
+            self._leave(topic_partition)
+            self.unserved.pop(topic_partition, None)
             partition = self.partitions.pop(topic_partition, None)
             if partition is not None:
                 partition.take_offline(f"{topic_partition} was deleted")
-            directory = self.directory_of(topic_partition)
-            if directory is not None:
-                directory.delete(topic_partition, self._clock.now_ms())
+            self._delete(topic_partition)
 
     def remove_leftovers(self, name: str) -> None:
         """Delete every folder of a topic whose deletion was interrupted."""
         for directory in self.directories:
             for topic_partition in [key for key in directory.logs if key.topic == name]:
-                directory.delete(topic_partition, self._clock.now_ms())
+                self._delete(topic_partition)
+
+    def remove_strays(self, image: ClusterImage) -> list[TopicPartition]:
+        """Delete every log of a topic that is gone, or that lives on other brokers now."""
+        strays = []
+        for directory in self.directories:
+            for topic_partition, log in list(directory.logs.items()):
+                topic = image.topics.get(topic_partition.topic)
+                partition = image.partition(*topic_partition)
+                is_ours = (
+                    topic is not None
+                    and partition is not None
+                    and self._broker_id in partition.replicas
+                    and log.topic_id in (topic.id, ZERO_UUID)
+                )
+                if not is_ours:
+                    strays.append(topic_partition)
+                    self._delete(topic_partition)
+        return strays
 
     def check_single_homes(self) -> None:
         """Refuse to serve a partition that two directories have: only one can be the truth."""
@@ -235,7 +330,15 @@ class Storage:
         for lost_partition in lost:
             partition = self.partitions.get(lost_partition)
             if partition is not None:
+                self._leave(lost_partition)
                 partition.take_offline(reason)
+        self.on_lost(lost)
+
+
+def _leadership(image: PartitionImage) -> Leadership:
+    return Leadership(
+        image.leader, image.leader_epoch, image.partition_epoch, image.replicas, image.isr
+    )
 
 
 def _words(fault: Exception) -> str:

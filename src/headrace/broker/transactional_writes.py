@@ -4,6 +4,9 @@ A producer of transactions v1 has added the partition before, and the coordinato
 that is so. Under transactions v2 the first write to a partition adds it. Either way a write that
 arrives after the end of its transaction is refused instead of opening one that nobody ends. With
 `transaction.partition.verification.enable=false` a producer of transactions v1 is not checked.
+
+Here is what a coordinator on this broker says; `headrace.broker.remote_transactions` asks the
+others.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ _AGAIN: Final = (
     Error.COORDINATOR_LOAD_IN_PROGRESS,
     Error.COORDINATOR_NOT_AVAILABLE,
     Error.NOT_COORDINATOR,
+    Error.NETWORK_EXCEPTION,  # it is on another broker, which did not answer
+    Error.OPERATION_NOT_ATTEMPTED,  # it does not know another partition of the same write yet
 )
 
 
@@ -87,8 +92,13 @@ def as_told_to_producer(error: Error, *, knows_abortable: bool) -> Error:
 
 def as_told_to_committer(error: Error, *, knows_abortable: bool) -> Error:
     """The error of a coordinator in the words that TxnOffsetCommit has for it."""
-    if error in (Error.CONCURRENT_TRANSACTIONS, Error.NOT_COORDINATOR):
+    if error in (Error.CONCURRENT_TRANSACTIONS, Error.NOT_COORDINATOR, Error.NETWORK_EXCEPTION):
+        # Committers come again for this without looking for their coordinator anew.
         return Error.COORDINATOR_LOAD_IN_PROGRESS
+    if error is Error.UNKNOWN_TOPIC_OR_PARTITION:
+        return Error.COORDINATOR_NOT_AVAILABLE
+    if error is Error.NOT_LEADER_OR_FOLLOWER:
+        return Error.NOT_COORDINATOR
     if error is Error.PRODUCER_FENCED:
         return Error.INVALID_PRODUCER_EPOCH
     if error is Error.TRANSACTION_ABORTABLE and not knows_abortable:

@@ -57,7 +57,7 @@ def build_transactions(
     )
 
     def new_shard(partition: Partition) -> TransactionShard:
-        return TransactionShard(settings, partition.leader_epoch, producer_ids.take)
+        return TransactionShard(settings, partition.leadership.leader_epoch, producer_ids.take)
 
     return Coordinators(
         STATE,

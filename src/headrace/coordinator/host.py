@@ -107,8 +107,10 @@ class Host(Generic[S]):
         *,
         send: Callable[[Host[S], TransactionMarkers], None],
         written: Callable[[Appended], None],
+        wait: Callable[[int, Callable[[], None]], None] | None = None,
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
+        """`wait` is the partition's `when_committed` with an end to its patience."""
         self.topic = topic
         self.partition = partition
         self.state = HostState.LOADING
@@ -118,6 +120,7 @@ class Host(Generic[S]):
         self._new_shard = new_shard
         self._send = send
         self._written = written
+        self._wait = wait or partition.when_committed
         self._note = note
 
     # Loading.
@@ -193,8 +196,10 @@ class Host(Generic[S]):
         if self.partition.high_watermark >= end:
             self._carry_out(effects)
         else:
-            # A reader, too, must not be told what is not committed yet.
-            self.partition.when_committed(end, lambda: self._on_committed(end, effects))
+            # A reader, too, must not be told what is not committed yet. Who waits for an answer
+            # may be told to come again; what must be sent is never given up by its coordinator.
+            wait = self.partition.when_committed if effects.send else self._wait
+            wait(end, lambda: self._on_committed(end, effects))
 
     def _append(self, effects: Effects, now_ms: int) -> bool:
         producer = effects.transaction

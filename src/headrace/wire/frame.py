@@ -64,13 +64,24 @@ class FrameReader:
 
     `scratch` is where bytes land while no frame is open. All connections of one event loop may
     share it, because `buffer` and `received` are called back to back and nothing of it is kept.
+    Whoever trusts the other side gives it a larger `grain`, which saves a copy of large frames.
     """
 
-    __slots__ = ("_chunks", "_filled", "_frame", "_head", "_max_bytes", "_missing", "_scratch")
+    __slots__ = (
+        "_chunks",
+        "_filled",
+        "_frame",
+        "_grain",
+        "_head",
+        "_max_bytes",
+        "_missing",
+        "_scratch",
+    )
 
-    def __init__(self, max_bytes: int, scratch: bytearray) -> None:
+    def __init__(self, max_bytes: int, scratch: bytearray, grain: int = _GRAIN) -> None:
         assert len(scratch) >= 4096
         self._max_bytes = max_bytes
+        self._grain = grain
         self._scratch = memoryview(scratch)
         self._head = b""  # up to three bytes of a size that is not complete yet
         self._frame: bytearray | None = None  # the open frame, or its newest chunk
@@ -117,7 +128,7 @@ class FrameReader:
 
     def _begin(self, size: int, first: memoryview) -> None:
         """Open a frame of which only `first` has arrived."""
-        grain = max(min(size, _GRAIN), len(first))
+        grain = max(min(size, self._grain), len(first))
         self._frame = bytearray(grain)
         self._frame[: len(first)] = first
         self._filled = len(first)
@@ -145,7 +156,7 @@ class FrameReader:
     def _next_chunk(self) -> None:
         assert self._frame is not None
         self._chunks.append(self._frame)
-        grain = min(self._missing, _GRAIN)
+        grain = min(self._missing, self._grain)
         self._frame = bytearray(grain)
         self._filled = 0
         self._missing -= grain

@@ -96,6 +96,7 @@ _APIS: Final = {
         Api(57, "UpdateFeatures", 0, 2),
         Api(60, "DescribeCluster", 0, 2),
         Api(61, "DescribeProducers", 0, 0),
+        Api(64, "UnregisterBroker", 0, 0),
         Api(65, "DescribeTransactions", 0, 0),
         Api(66, "ListTransactions", 0, 2),
         Api(68, "ConsumerGroupHeartbeat", 0, 1),

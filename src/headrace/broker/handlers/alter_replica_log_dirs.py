@@ -43,7 +43,9 @@ def handle(broker: Broker, request: AlterReplicaLogDirsRequest, call: Call) -> A
         try:
             broker.moves.begin(name, index, path)
         except ClientFault as fault:
-            error = fault.error
+            # Of a replica that is elsewhere this API says that it is not available, as Kafka does.
+            is_elsewhere = fault.error is Error.NOT_LEADER_OR_FOLLOWER
+            error = Error.REPLICA_NOT_AVAILABLE if is_elsewhere else fault.error
         outcome = AlterReplicaLogDirPartitionResult(partition_index=index, error_code=error)
         result = topics.setdefault(
             name, AlterReplicaLogDirTopicResult(topic_name=name, partitions=[])

@@ -37,6 +37,7 @@ async def _create(broker: Broker, request: CreatePartitionsRequest) -> CreatePar
 
     def decide(image: ClusterImage) -> list[PartitionsAdded]:
         accepted: list[PartitionsAdded] = []
+        results.clear()
         for asked in request.topics:
             result = CreatePartitionsTopicResult(name=asked.name, error_code=0, error_message=None)
             results.append(result)
@@ -55,7 +56,12 @@ async def _create(broker: Broker, request: CreatePartitionsRequest) -> CreatePar
                 result.error_code, result.error_message = fault.error, fault.message
         return [] if request.validate_only else accepted
 
-    await broker.metadata.change(decide)
+    try:
+        await broker.metadata.change(decide)
+    except ClientFault as fault:
+        for result in results:
+            if not result.error_code:
+                result.error_code, result.error_message = fault.error, fault.message
     return CreatePartitionsResponse(results=results)
 
 

@@ -47,7 +47,13 @@ async def _create(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsR
     faults: dict[str, ClientFault] = {}
 
     def decide(image: ClusterImage) -> list[TopicCreated]:
+        # Asked again because another broker was faster, what was created by us is no fault.
+        done = {name for name, change in created.items() if change.topic.id in image.topic_names}
+        faults.clear()
         for asked in request.topics:
+            if asked.name in done:
+                continue
+            created.pop(asked.name, None)
             try:
                 if names[collision_key(asked.name)] > 1:
                     raise ClientFault(
@@ -62,9 +68,19 @@ async def _create(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsR
                 )
             except ClientFault as fault:
                 faults[asked.name] = fault
-        return [] if request.validate_only else list(created.values())
+        if request.validate_only:
+            return []
+        return [change for name, change in created.items() if name not in done]
 
-    await broker.metadata.change(decide)
+    try:
+        await broker.metadata.change(decide)
+    except ClientFault as fault:
+        image = broker.metadata.image
+        faults.update(
+            (name, fault)
+            for name, change in created.items()
+            if change.topic.id not in image.topic_names
+        )
     results = []
     described: dict[tuple[tuple[str, str], ...], list[CreatableTopicConfigs]] = {}
     for name in dict.fromkeys(asked.name for asked in request.topics):

@@ -2,14 +2,18 @@
 
 Behaviour: moves the log start of each partition up to an offset (-1 = the high watermark); whole
 segments below it are removed later. Beyond the high watermark is OFFSET_OUT_OF_RANGE; a topic with
-`cleanup.policy=compact` alone refuses with POLICY_VIOLATION (KIP-107).
+`cleanup.policy=compact` alone refuses with POLICY_VIOLATION (KIP-107). Only the leader does it, and
+answers when every living replica has followed; what takes longer than the request's time-out is
+REQUEST_TIMED_OUT. The low watermark is the lowest log start of these replicas.
 
 Version notes: v2 flexible.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 from headrace.broker.dispatch import Answer, Handler
 from headrace.errors import ClientFault, Error
@@ -23,10 +27,16 @@ from headrace.wire.messages.delete_records import (
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
+    from headrace.replica.partition import Partition
+
+_LOOK_AGAIN_S: Final = 0.02
+
+Unfollowed = list[tuple["Partition", int, DeleteRecordsPartitionResult]]
 
 
 def handle(broker: Broker, request: DeleteRecordsRequest, call: Call) -> Answer:
     topics = []
+    unfollowed: Unfollowed = []
     for topic in request.topics:
         answers = []
         for asked in topic.partitions:
@@ -34,23 +44,61 @@ def handle(broker: Broker, request: DeleteRecordsRequest, call: Call) -> Answer:
                 partition_index=asked.partition_index, low_watermark=-1, error_code=0
             )
             try:
-                answer.low_watermark = _delete(
-                    broker, topic.name, asked.partition_index, asked.offset
-                )
+                partition = broker.storage.find_leader(topic.name, asked.partition_index)
+                start = _delete(partition, asked.offset)
+                answer.low_watermark = start
+                if len(partition.leadership.replicas) > 1:
+                    unfollowed.append((partition, start, answer))
             except ClientFault as fault:
                 answer.error_code = fault.error
             answers.append(answer)
         topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=answers))
-    return DeleteRecordsResponse(topics=topics)
+    response = DeleteRecordsResponse(topics=topics)
+    if not unfollowed:
+        return response
+    return _when_followed(broker, response, unfollowed, request.timeout_ms)
 
 
-def _delete(broker: Broker, topic: str, index: int, offset: int) -> int:
-    """Move the log start; returns the new low watermark."""
-    partition = broker.storage.find(topic, index)
+def _delete(partition: Partition, offset: int) -> int:
+    """Move the log start; returns the new one."""
     log = partition.log
     if "delete" not in log.config.cleanup_policy:
         raise ClientFault(Error.POLICY_VIOLATION)
-    return log.delete_records_before(offset)
+    start = log.delete_records_before(offset)
+    for waiter in tuple(partition.replica_waiters):
+        waiter.release()  # The answer tells followers where the log begins now.
+    return start
+
+
+async def _when_followed(
+    broker: Broker, response: DeleteRecordsResponse, unfollowed: Unfollowed, timeout_ms: int
+) -> DeleteRecordsResponse:
+    deadline_ms = broker.clock.monotonic_ms() + timeout_ms
+    while unfollowed:
+        waiting = []
+        for partition, start, answer in unfollowed:
+            if not partition.is_leader:
+                answer.error_code = Error.NOT_LEADER_OR_FOLLOWER
+                continue
+            answer.low_watermark = min([start, *_log_starts(broker, partition)])
+            if answer.low_watermark < start:
+                waiting.append((partition, start, answer))
+        unfollowed = waiting
+        if unfollowed and broker.clock.monotonic_ms() >= deadline_ms:
+            for _, _, answer in unfollowed:
+                answer.error_code = Error.REQUEST_TIMED_OUT
+            break
+        if unfollowed:
+            await asyncio.sleep(_LOOK_AGAIN_S)
+    return response
+
+
+def _log_starts(broker: Broker, partition: Partition) -> Iterator[int]:
+    """Where the logs of living followers begin, as far as they have told."""
+    brokers = broker.metadata.image.brokers
+    for broker_id, follower in partition.followers.items():
+        if broker_id in brokers:
+            yield follower.log_start_offset
 
 
 HANDLER = Handler(key=21, versions=(0, 2), request=DeleteRecordsRequest, handle=handle)

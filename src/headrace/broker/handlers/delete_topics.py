@@ -35,14 +35,18 @@ def handle(broker: Broker, request: DeleteTopicsRequest, call: Call) -> Answer:
 
 async def _delete(broker: Broker, asked: list[DeleteTopicState]) -> DeleteTopicsResponse:
     results: list[DeletableTopicResult] = []
+    done: set[str] = set()
 
     def decide(image: ClusterImage) -> list[TopicDeleted]:
         accepted: dict[str, TopicDeleted] = {}
+        results.clear()
         for wanted in asked:
             result = DeletableTopicResult(
                 name=wanted.name, topic_id=wanted.topic_id, error_code=0, error_message=None
             )
             results.append(result)
+            if wanted.name in done and wanted.name not in image.topics:
+                continue  # By us, in an attempt of which another part failed.
             try:
                 change = delete_topic(
                     image,
@@ -56,9 +60,15 @@ async def _delete(broker: Broker, asked: list[DeleteTopicState]) -> DeleteTopics
                 result.name, result.topic_id = change.topic.name, change.topic.id
             except ClientFault as fault:
                 result.error_code, result.error_message = fault.error, fault.message
+        done.update(accepted)
         return list(accepted.values())
 
-    await broker.metadata.change(decide)
+    try:
+        await broker.metadata.change(decide)
+    except ClientFault as fault:
+        for result in results:
+            if not result.error_code and result.name in broker.metadata.image.topics:
+                result.error_code, result.error_message = fault.error, fault.message
     return DeleteTopicsResponse(responses=results)
 
 

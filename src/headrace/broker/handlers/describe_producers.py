@@ -39,7 +39,7 @@ def handle(broker: Broker, request: DescribeProducersRequest, call: Call) -> Ans
 
 def _describe(broker: Broker, topic: str, index: int) -> PartitionResponse:
     try:
-        log = broker.storage.find(topic, index).log
+        log = broker.storage.find_leader(topic, index).log
     except ClientFault as fault:
         return PartitionResponse(
             partition_index=index,

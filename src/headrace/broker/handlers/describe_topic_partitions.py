@@ -3,7 +3,7 @@
 Behaviour: partitions of the asked topics (all topics when none is named) in the order of their
 names, at most `response_partition_limit` of them; the cursor tells where the next page begins.
 
-Not done: eligible leader replicas (there is one replica, so the lists are empty).
+Not done: eligible leader replicas. A leader comes from the in-sync ones, so the lists are empty.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.partition_view import view
 from headrace.cluster.topic_names import INTERNAL_TOPICS, name_problem
 from headrace.errors import Error
 from headrace.types import ZERO_UUID
@@ -25,6 +26,7 @@ from headrace.wire.messages.describe_topic_partitions import (
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
+    from headrace.cluster.image import TopicImage
 
 _MOST_PARTITIONS: Final = 2000  # max.request.partition.size.limit
 
@@ -64,7 +66,7 @@ def handle(broker: Broker, request: DescribeTopicPartitionsRequest, call: Call) 
                 name=name,
                 topic_id=topic.id,
                 is_internal=name in INTERNAL_TOPICS,
-                partitions=[_partition(broker, name, index) for index in page],
+                partitions=[_partition(broker, topic, index, call) for index in page],
             )
         )
         limit -= len(page)
@@ -75,19 +77,20 @@ def handle(broker: Broker, request: DescribeTopicPartitionsRequest, call: Call) 
     return DescribeTopicPartitionsResponse(topics=topics, next_cursor=next_cursor)
 
 
-def _partition(broker: Broker, topic: str, index: int) -> DescribeTopicPartitionsResponsePartition:
-    partition = broker.metadata.image.topics[topic].partitions[index]
-    offline = broker.storage.is_offline(topic, index)
+def _partition(
+    broker: Broker, topic: TopicImage, index: int, call: Call
+) -> DescribeTopicPartitionsResponsePartition:
+    seen = view(broker, topic, index, call.connection.listener.name)
     return DescribeTopicPartitionsResponsePartition(
-        error_code=Error.LEADER_NOT_AVAILABLE if offline else Error.NONE,
+        error_code=seen.error,
         partition_index=index,
-        leader_id=-1 if offline else partition.leader,
-        leader_epoch=partition.leader_epoch,
-        replica_nodes=list(partition.replicas),
-        isr_nodes=list(partition.isr),
+        leader_id=seen.leader,
+        leader_epoch=seen.leader_epoch,
+        replica_nodes=seen.replicas,
+        isr_nodes=seen.isr,
         eligible_leader_replicas=[],
         last_known_elr=[],
-        offline_replicas=list(partition.replicas) if offline else [],
+        offline_replicas=seen.offline_replicas,
     )
 
 

@@ -43,12 +43,14 @@ def handle(broker: Broker, request: ElectLeadersRequest, call: Call) -> Answer:
 async def _elect(broker: Broker, request: ElectLeadersRequest) -> ElectLeadersResponse:
     election = _ELECTIONS.get(request.election_type)
     if election is None:
-        return _refusal(request, f"There is no election type {request.election_type}.")
+        why = f"There is no election type {request.election_type}."
+        return _refusal(request, ClientFault(Error.INVALID_REQUEST, why))
     results: list[ReplicaElectionResult] = []
 
     def decide(image: ClusterImage) -> list[PartitionChanged]:
         asked = request.topic_partitions
         changes: dict[tuple[str, int], PartitionChanged] = {}
+        results.clear()
         for topic in _all_partitions(image) if asked is None else asked:
             outcomes = []
             for number in topic.partitions:
@@ -62,7 +64,10 @@ async def _elect(broker: Broker, request: ElectLeadersRequest) -> ElectLeadersRe
             results.append(ReplicaElectionResult(topic=topic.topic, partition_result=outcomes))
         return list(changes.values())
 
-    await broker.metadata.change(decide)
+    try:
+        await broker.metadata.change(decide)
+    except ClientFault as fault:
+        return _refusal(request, fault)
     return ElectLeadersResponse(replica_election_results=results)
 
 
@@ -73,16 +78,17 @@ def _all_partitions(image: ClusterImage) -> list[TopicPartitions]:
     ]
 
 
-def _refusal(request: ElectLeadersRequest, message: str) -> ElectLeadersResponse:
+def _refusal(request: ElectLeadersRequest, fault: ClientFault) -> ElectLeadersResponse:
     """An error for the whole is repeated for each partition, where v0 would look for it."""
-    error = Error.INVALID_REQUEST
     return ElectLeadersResponse(
-        error_code=error,
+        error_code=fault.error,
         replica_election_results=[
             ReplicaElectionResult(
                 topic=topic.topic,
                 partition_result=[
-                    PartitionResult(partition_id=number, error_code=error, error_message=message)
+                    PartitionResult(
+                        partition_id=number, error_code=fault.error, error_message=fault.message
+                    )
                     for number in topic.partitions
                 ],
             )

@@ -6,39 +6,52 @@ Behaviour:
 - a fetch in the middle of a batch gets the whole batch; at least one batch is always returned,
   however small the limits;
 - fewer than `min_bytes` parks the request until enough is appended or `max_wait_ms` is over;
-- sessions (KIP-227) answer only partitions with news.
+- sessions (KIP-227) answer only partitions with news;
+- a follower reads up to the end of the log, and is believed to have what lies before its offset;
+  it is parked until the next append;
+- who names the epoch of its last record is told where its log diverges from ours (KIP-595);
+- a client that names its rack is sent to the in-sync replica there if `replica.selector.class` is
+  set, and may read from a follower what that one knows to be committed (KIP-392); every other
+  client of a follower is told NOT_LEADER_OR_FOLLOWER, with the leader and its address.
 
 Version notes: v4 isolation level · v5 log start offset · v7 sessions · v9 leader epoch (KIP-320) ·
 v11 rack · v12 flexible · v13 topic ids (KIP-516) · v15 replica state (KIP-903) · v16 leader
 discovery (KIP-951).
-
-Not done: fetches by followers, diverging epochs, reading from the closest replica.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from headrace.broker import leader_hints
 from headrace.broker.dispatch import LATER, Answer, Handler, reply
 from headrace.errors import ClientFault, Error
+from headrace.replica.leadership import ReplicaFetch
+from headrace.replica.read_replica import FROM_LEADER, select_read_replica
 from headrace.replica.waiters import FetchWaiter
-from headrace.types import ZERO_UUID
+from headrace.types import NO_EPOCH, ZERO_UUID
 from headrace.wire.messages.fetch import (
     AbortedTransaction,
+    EpochEndOffset,
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
 )
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
+    from headrace.broker.replication_throttle import ReplicationThrottle
     from headrace.broker.sessions import FetchPlan, WantedPartition
     from headrace.replica.partition import Partition
 
 _READ_COMMITTED: Final = 1
+_RACKS_SINCE: Final = 11
 _TOPIC_IDS_SINCE: Final = 13
+_HINTS_SINCE: Final = 16
 _LONGEST_WAIT_MS: Final = 0x7FFFFFFF
 _EMPTY: Final = memoryview(b"")
 
@@ -46,60 +59,95 @@ _EMPTY: Final = memoryview(b"")
 class _Fetch:
     """One fetch from its first look at the logs to its answer."""
 
-    __slots__ = ("_broker", "_call", "_plan", "_request", "_timer", "_waiter", "_watched")
+    __slots__ = (
+        "_at_once",
+        "_broker",
+        "_call",
+        "_plan",
+        "_rack",
+        "_replica_epoch",
+        "_replica_id",
+        "_request",
+        "_timer",
+        "_waiter",
+        "_watched",
+    )
 
     def __init__(self, broker: Broker, request: FetchRequest, call: Call, plan: FetchPlan) -> None:
         self._broker = broker
         self._request = request
         self._call = call
         self._plan = plan
+        state = request.replica_state
+        self._replica_id = request.replica_id if state is None else state.replica_id
+        self._replica_epoch = -1 if state is None else state.replica_epoch
+        self._rack = request.rack_id if call.version >= _RACKS_SINCE else ""
+        self._at_once = False  # something must be told without waiting for records
         self._timer: Any = None
         self._waiter: FetchWaiter | None = None
-        self._watched: list[Partition] = []
+        self._watched: list[list[FetchWaiter]] = []
 
     def begin(self) -> Answer:
         request = self._request
-        answers, size, faulty = self._read()
+        answers, size = self._read()
         missing = request.min_bytes - size
-        if missing <= 0 or faulty or request.max_wait_ms <= 0 or not self._plan.partitions:
+        if missing <= 0 or self._at_once or request.max_wait_ms <= 0 or not self._plan.partitions:
             return self._response(answers)
         self._park(missing)
         return LATER
 
-    def _read(self) -> tuple[list[tuple[WantedPartition, PartitionData]], int, bool]:
-        """Look at every partition in turn; returns the answers, their bytes, whether any failed."""
+    def _read(self) -> tuple[list[tuple[WantedPartition, PartitionData]], int]:
+        """Look at every partition in turn; returns the answers and their bytes."""
         request = self._request
-        committed_only = request.isolation_level == _READ_COMMITTED
-        left = min(request.max_bytes, self._broker.max_fetch_bytes)
+        read_one = self._read_for_client if self._replica_id < 0 else self._read_for_replica
+        left = request.max_bytes
+        if self._replica_id < 0:
+            left = min(left, self._broker.max_fetch_bytes)
         size = 0
-        faulty = False
         answers = []
+        may_skip = self._replica_id >= 0 and self._plan.incremental
         for wanted in self._plan.partitions:
+            if may_skip and self._has_no_news(wanted):
+                continue
+            # A partition that finds the answer full is still told its offsets, with no records.
+            limit = max(min(wanted.max_bytes, left), 0)
             try:
-                answer = self._read_one(wanted, left, committed_only, size == 0)
+                answer = read_one(wanted, limit, size == 0)
             except ClientFault as fault:
-                faulty = True
+                self._at_once = True
                 answer = _refused(wanted.index, fault.error)
             else:
                 got = len(answer.records or _EMPTY)
                 size += got
                 left -= got
             answers.append((wanted, answer))
-        return answers, size, faulty
+        return answers, size
 
-    def _read_one(
-        self, wanted: WantedPartition, left: int, committed_only: bool, at_least_one: bool
+    def _read_for_client(
+        self, wanted: WantedPartition, limit: int, at_least_one: bool
     ) -> PartitionData:
         partition = _find(self._broker, wanted)
         partition.check_leader_epoch(wanted.current_leader_epoch)
+        if not partition.is_leader:
+            if not self._rack:
+                raise ClientFault(Error.NOT_LEADER_OR_FOLLOWER)
+        elif self._rack:
+            closer = self._closer_replica(partition, wanted)
+            if closer != FROM_LEADER:
+                self._at_once = True
+                return _told(partition, wanted, preferred_read_replica=closer)
         log = partition.log
-        # A partition that finds the answer full is still told its offsets, with no records.
-        limit = min(wanted.max_bytes, left)
+        if wanted.last_fetched_epoch != NO_EPOCH:
+            diverging = _divergence(partition, wanted)
+            if diverging is not None:
+                self._at_once = True
+                return _told(partition, wanted, diverging_epoch=diverging)
+        committed_only = self._request.isolation_level == _READ_COMMITTED
         records: Any = _EMPTY
         if limit > 0 or at_least_one:
             records = partition.read(
                 wanted.fetch_offset,
-                max(limit, 0),
+                limit,
                 committed_only=committed_only,
                 at_least_one=at_least_one,
             )
@@ -119,19 +167,115 @@ class _Fetch:
             records=records,
         )
 
+    def _closer_replica(self, partition: Partition, wanted: WantedPartition) -> int:
+        """The replica in the client's rack that should serve it, or FROM_LEADER."""
+        broker = self._broker
+        if not broker.config.get("replica.selector.class"):
+            return FROM_LEADER
+        racks = {each.id: each.rack for each in broker.metadata.image.brokers.values()}
+        return select_read_replica(
+            partition.leadership, racks, self._rack, partition.followers, wanted.fetch_offset
+        )
+
+    def _has_no_news(self, wanted: WantedPartition) -> bool:
+        """Whether a follower asks again what it asked before, and would be told the same.
+
+        A follower of a thousand partitions fetches hundreds of times per second because of one of
+        them: the others must cost next to nothing.
+        """
+        partition = wanted.partition
+        if partition is None or partition.leader_epoch != wanted.current_leader_epoch:
+            return False
+        log = partition.log
+        return (
+            log.log_end_offset == wanted.fetch_offset
+            and log.high_watermark == wanted.high_watermark
+            and log.log_start_offset == wanted.log_start_offset
+            and log.last_stable_offset == wanted.last_stable_offset
+            and partition.on_idle_fetch(
+                self._replica_id, self._replica_epoch, self._broker.clock.monotonic_ms()
+            )
+        )
+
+    def _read_for_replica(
+        self, wanted: WantedPartition, limit: int, at_least_one: bool
+    ) -> PartitionData:
+        broker = self._broker
+        partition = _find(broker, wanted)
+        partition.check_leader_epoch(wanted.current_leader_epoch)
+        throttle = self._throttle_of(partition)
+        if throttle is not None and not throttle.allows(broker.clock.now_ms()):
+            limit, at_least_one = 0, False
+        read = partition.read_for_replica(
+            ReplicaFetch(
+                self._replica_id,
+                self._replica_epoch,
+                wanted.fetch_offset,
+                wanted.last_fetched_epoch,
+                wanted.follower_log_start,
+            ),
+            limit,
+            at_least_one=at_least_one,
+            now_ms=broker.clock.monotonic_ms(),
+        )
+        wanted.partition = None if read.error or read.diverging is not None else partition
+        wanted.seen_end_offset = partition.log.log_end_offset
+        if read.can_join and broker.isr is not None:
+            broker.isr.nudge(partition)
+        records: Any = _EMPTY if read.records is None else read.records
+        if throttle is not None:
+            throttle.record(len(records), broker.clock.now_ms())
+        diverging = None
+        if read.error or read.diverging is not None:
+            self._at_once = True
+        if read.diverging is not None:
+            diverging = EpochEndOffset(
+                epoch=read.diverging.epoch, end_offset=read.diverging.end_offset
+            )
+        return PartitionData(
+            partition_index=wanted.index,
+            error_code=read.error,
+            high_watermark=read.high_watermark,
+            last_stable_offset=read.last_stable_offset,
+            log_start_offset=read.log_start_offset,
+            diverging_epoch=diverging,
+            aborted_transactions=None,
+            records=records,
+        )
+
+    def _throttle_of(self, partition: Partition) -> ReplicationThrottle | None:
+        """The quota that this follower falls under: only while it is not in sync (KIP-73)."""
+        throttle = self._broker.throttle
+        if (
+            throttle is not None
+            and throttle.is_set
+            and self._replica_id not in partition.leadership.isr
+            and throttle.covers(partition.topic_partition, self._broker.id)
+        ):
+            return throttle
+        return None
+
     # -- waiting ----------------------------------------------------------------------------------
 
     def _park(self, missing_bytes: int) -> None:
         loop = self._broker.loop
         waiter = FetchWaiter(missing_bytes, self._wake)
         self._waiter = waiter
+        outdated = False
         for wanted in self._plan.partitions:
-            partition = _find(self._broker, wanted)
-            partition.fetch_waiters.append(waiter)
-            self._watched.append(partition)
+            partition = wanted.partition or _find(self._broker, wanted)
+            waiting = partition.fetch_waiters if self._replica_id < 0 else partition.replica_waiters
+            waiting.append(waiter)
+            self._watched.append(waiting)
+            if self._replica_id >= 0 and partition.log.log_end_offset > wanted.seen_end_offset:
+                outdated = True
         wait_ms = min(self._request.max_wait_ms, _LONGEST_WAIT_MS)
         self._timer = loop.call_later(wait_ms / 1000, waiter.release)
         self._call.on_abandoned = self._forget
+        if outdated:
+            # A follower's fetch commits records, and what waited for that may have written more to
+            # a partition that was read before: the end of a transaction, for instance.
+            waiter.release()
 
     def _wake(self) -> None:
         # Not now: whoever woke us (an append) answers its own client first.
@@ -139,9 +283,9 @@ class _Fetch:
 
     def _forget(self) -> None:
         self._timer.cancel()
-        for partition in self._watched:
-            if self._waiter in partition.fetch_waiters:
-                partition.fetch_waiters.remove(self._waiter)
+        for waiting in self._watched:
+            if self._waiter in waiting:
+                waiting.remove(self._waiter)
         self._watched.clear()
 
     def _finish(self) -> None:
@@ -164,9 +308,12 @@ class _Fetch:
                 )
                 topics.append(last)
             last.partitions.append(answer)
-        return FetchResponse(
+        response = FetchResponse(
             error_code=0, session_id=session.id if session is not None else 0, responses=topics
         )
+        if self._at_once and self._call.version >= _HINTS_SINCE:
+            self._add_hints(answers, response)
+        return response
 
     def _with_news(
         self, answers: list[tuple[WantedPartition, PartitionData]]
@@ -181,6 +328,8 @@ class _Fetch:
             elif (
                 self._plan.incremental
                 and not answer.error_code
+                and answer.diverging_epoch is None
+                and answer.preferred_read_replica == FROM_LEADER
                 and answer.high_watermark == wanted.high_watermark
                 and answer.log_start_offset == wanted.log_start_offset
                 and answer.last_stable_offset == wanted.last_stable_offset
@@ -192,6 +341,23 @@ class _Fetch:
             news.append((wanted, answer))
         return news
 
+    def _add_hints(
+        self, answers: list[tuple[WantedPartition, PartitionData]], response: FetchResponse
+    ) -> None:
+        """Tell who leads the partitions that are not led here."""
+        broker = self._broker
+        leaders = []
+        for wanted, answer in answers:
+            if answer.error_code in leader_hints.HINTED:
+                name = broker.metadata.image.topic_names.get(wanted.topic_id, wanted.topic)
+                leader, epoch = leader_hints.leader_of(broker, name, wanted.index)
+                answer.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
+                leaders.append(leader)
+        response.node_endpoints = [
+            NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+            for node in leader_hints.nodes(broker, self._call, leaders)
+        ]
+
 
 def _find(broker: Broker, wanted: WantedPartition) -> Partition:
     topic = wanted.topic
@@ -201,6 +367,32 @@ def _find(broker: Broker, wanted: WantedPartition) -> Partition:
             raise ClientFault(Error.UNKNOWN_TOPIC_ID)
         topic = known
     return broker.storage.find(topic, wanted.index)
+
+
+def _divergence(partition: Partition, wanted: WantedPartition) -> EpochEndOffset | None:
+    """Where the log of a reader stops being ours, if it does before its offset."""
+    log = partition.log
+    epoch, end = log.leader_epochs.end_offset_for(wanted.last_fetched_epoch, log.log_end_offset)
+    if epoch == NO_EPOCH:
+        raise ClientFault(Error.OFFSET_OUT_OF_RANGE)
+    if epoch < wanted.last_fetched_epoch or end < wanted.fetch_offset:
+        return EpochEndOffset(epoch=epoch, end_offset=end)
+    return None
+
+
+def _told(partition: Partition, wanted: WantedPartition, **what: Any) -> PartitionData:
+    """An answer without records."""
+    log = partition.log
+    return PartitionData(
+        partition_index=wanted.index,
+        error_code=0,
+        high_watermark=log.high_watermark,
+        last_stable_offset=log.last_stable_offset,
+        log_start_offset=log.log_start_offset,
+        aborted_transactions=None,
+        records=_EMPTY,
+        **what,
+    )
 
 
 def _refused(index: int, error: Error) -> PartitionData:

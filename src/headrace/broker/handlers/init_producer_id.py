@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker.dispatch import Answer, Handler
-from headrace.errors import Error
+from headrace.errors import ClientFault, Error
 from headrace.types import NO_EPOCH, NO_PRODUCER_ID
 from headrace.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
@@ -29,13 +29,18 @@ def handle(broker: Broker, request: InitProducerIdRequest, call: Call) -> Answer
         if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_EPOCH):
             return _refused(Error.INVALID_REQUEST)
         return _hand_out(broker)
+    if not request.transactional_id:
+        return _refused(Error.INVALID_REQUEST)
     if not broker.producer_ids.is_ready:
         return _when_ready(broker, request, call)
     return _ask(broker, request, call)
 
 
 async def _when_ready(broker: Broker, request: InitProducerIdRequest, call: Call) -> Answer:
-    await broker.producer_ids.refill()
+    try:
+        await broker.producer_ids.refill()
+    except ClientFault as fault:
+        return _refused(fault.error)
     return _ask(broker, request, call)
 
 
@@ -54,9 +59,11 @@ def _refused(error: Error) -> InitProducerIdResponse:
 
 
 async def _hand_out(broker: Broker) -> InitProducerIdResponse:
-    return InitProducerIdResponse(
-        error_code=0, producer_id=await broker.producer_ids.next_id(), producer_epoch=0
-    )
+    try:
+        producer_id = await broker.producer_ids.next_id()
+    except ClientFault as fault:
+        return _refused(fault.error)
+    return InitProducerIdResponse(error_code=0, producer_id=producer_id, producer_epoch=0)
 
 
 HANDLER = Handler(key=22, versions=(0, 5), request=InitProducerIdRequest, handle=handle)

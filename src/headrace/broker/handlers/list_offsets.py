@@ -6,7 +6,10 @@ Behaviour:
 - -1 is the end (high watermark, or last stable offset for read_committed), -2 the start,
   -3 the record with the largest timestamp (KIP-734), -4 the start of the local log (KIP-405),
   -5 and -6 the tiered end and the first offset not tiered (KIP-1005, KIP-1023), which without
-  tiered storage are unknown.
+  tiered storage are unknown;
+- only the leader answers, but for a debugger's replica id (-2). A new leader does not know yet what
+  its predecessor had committed: until its high watermark has reached the start of its epoch, the
+  end, and times that lie beyond, are OFFSET_NOT_AVAILABLE (before v5 LEADER_NOT_AVAILABLE).
 
 Version notes: v2 isolation level · v4 leader epoch (KIP-320) · v6 flexible · v7 largest timestamp ·
 v8 local start · v9 tiered end · v10 time-out · v11 earliest pending upload.
@@ -48,6 +51,8 @@ _SINCE: Final = {
     EARLIEST_PENDING_UPLOAD: 11,
 }
 _READ_COMMITTED: Final = 1
+_DEBUGGER: Final = -2
+_NOT_AVAILABLE_SINCE: Final = 5
 _UNKNOWN: Final = (-1, -1, -1)
 
 
@@ -63,6 +68,9 @@ def handle(broker: Broker, request: ListOffsetsRequest, call: Call) -> Answer:
                     raise ClientFault(Error.INVALID_REQUEST)
                 seen.add(asked.partition_index)
                 partition = broker.storage.find(topic.name, asked.partition_index)
+                partition.check_leader_epoch(asked.current_leader_epoch)
+                if not partition.is_leader and request.replica_id != _DEBUGGER:
+                    raise ClientFault(Error.NOT_LEADER_OR_FOLLOWER)
                 timestamp, offset, epoch = _look_up(partition, asked, call.version, committed_only)
                 error = Error.NONE
             except ClientFault as fault:
@@ -84,13 +92,13 @@ def _look_up(
     partition: Partition, asked: ListOffsetsPartition, version: int, committed_only: bool
 ) -> tuple[int, int, int]:
     """(timestamp, offset, leader epoch) of what a timestamp asks for."""
-    partition.check_leader_epoch(asked.current_leader_epoch)
     log = partition.log
     timestamp = asked.timestamp
     up_to = log.last_stable_offset if committed_only else log.high_watermark
     if version < _SINCE.get(timestamp, 0):
         raise ClientFault(Error.UNSUPPORTED_VERSION)
     if timestamp == LATEST:
+        _check_is_known(partition, version)
         return -1, up_to, partition.leader_epoch
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return -1, log.log_start_offset, _epoch_at(log, log.log_start_offset)
@@ -104,8 +112,19 @@ def _look_up(
         else log.offset_for_time(timestamp, up_to=up_to)
     )
     if found is None or found.offset >= up_to:
+        _check_is_known(partition, version)
         return _UNKNOWN
     return found.timestamp, found.offset, _epoch_at(log, found.offset)
+
+
+def _check_is_known(partition: Partition, version: int) -> None:
+    """Refuse to name an end that may lie before one that clients have been told already."""
+    if partition.is_leader and partition.high_watermark < partition.epoch_start_offset:
+        raise ClientFault(
+            Error.OFFSET_NOT_AVAILABLE
+            if version >= _NOT_AVAILABLE_SINCE
+            else Error.LEADER_NOT_AVAILABLE
+        )
 
 
 def _epoch_at(log: PartitionLog, offset: int) -> int:

@@ -1,7 +1,7 @@
 """ListPartitionReassignments, v0 (KIP-455).
 
 Behaviour: the partitions whose replicas are on the move, and nothing of all others: unknown topics
-and partitions are left out as well. Replicas do not move yet, so the list is empty.
+and partitions are left out as well.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker.dispatch import Answer, Handler
+from headrace.cluster.reassignments import ongoing
 from headrace.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
 )
 
 if TYPE_CHECKING:
@@ -20,7 +23,26 @@ if TYPE_CHECKING:
 
 
 def handle(broker: Broker, request: ListPartitionReassignmentsRequest, call: Call) -> Answer:
-    return ListPartitionReassignmentsResponse(error_code=0, error_message=None, topics=[])
+    asked = None
+    if request.topics is not None:
+        asked = {
+            (topic.name, index) for topic in request.topics for index in topic.partition_indexes
+        }
+    topics: dict[str, OngoingTopicReassignment] = {}
+    for (name, index), image in sorted(ongoing(broker.metadata.image).items()):
+        if asked is None or (name, index) in asked:
+            topic = topics.setdefault(name, OngoingTopicReassignment(name=name, partitions=[]))
+            topic.partitions.append(
+                OngoingPartitionReassignment(
+                    partition_index=index,
+                    replicas=list(image.replicas),
+                    adding_replicas=list(image.adding),
+                    removing_replicas=list(image.removing),
+                )
+            )
+    return ListPartitionReassignmentsResponse(
+        error_code=0, error_message=None, topics=list(topics.values())
+    )
 
 
 HANDLER = Handler(key=46, versions=(0, 0), request=ListPartitionReassignmentsRequest, handle=handle)

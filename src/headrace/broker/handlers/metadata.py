@@ -2,7 +2,9 @@
 
 Behaviour:
 - v0: an empty list means all topics; from v1 null means all and an empty list none;
-- hosts and ports are those advertised for the listener that was asked;
+- hosts and ports are those advertised for the listener that was asked, and all brokers that are
+  registered are named; a partition without a living leader is LEADER_NOT_AVAILABLE, one whose
+  leader has no such listener LISTENER_NOT_FOUND;
 - an unknown topic is created when both the client and `auto.create.topics.enable` allow it, and
   the answer waits for it; otherwise it is UNKNOWN_TOPIC_OR_PARTITION;
 - topics may be asked by id from v12 (KIP-516).
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING
 from headrace.broker import authorized_operations, logs
 from headrace.broker.dispatch import Answer, Handler
 from headrace.broker.handlers.create_topics import topic_defaults
+from headrace.broker.partition_view import view
 from headrace.cluster.image import ClusterImage, TopicCreated
 from headrace.cluster.topic_names import INTERNAL_TOPICS, check_name, collision_key
 from headrace.cluster.topics import NewTopic, create_topic
@@ -49,7 +52,7 @@ def handle(broker: Broker, request: MetadataRequest, call: Call) -> Answer:
     image = broker.metadata.image
     asked = request.topics
     if asked is None or (call.version == 0 and not asked):
-        topics = [describe_topic(broker, topic, request) for topic in image.topics.values()]
+        topics = [describe_topic(broker, topic, request, call) for topic in image.topics.values()]
         return _response(broker, call, request, topics)
     missing = [
         topic.name
@@ -86,7 +89,11 @@ async def _create_then_answer(
                 logs.CONTROLLER.info("Topic %s was not created: %s", ascii(name), fault)
         return list(created.values())
 
-    await broker.metadata.change(decide)
+    try:
+        await broker.metadata.change(decide)
+    except ClientFault as fault:
+        # The client is told that the topic is not there, and asks again.
+        logs.CONTROLLER.info("Topics were not created: %s", fault)
     return _answer(broker, request, asked, call)
 
 
@@ -111,7 +118,7 @@ def _answer(
                 continue
         topic = image.topics.get(name or "")
         if topic is not None:
-            topics.append(describe_topic(broker, topic, request))
+            topics.append(describe_topic(broker, topic, request, call))
         else:
             topics.append(
                 MetadataResponseTopic(error_code=_absence(name), name=name or "", partitions=[])
@@ -129,20 +136,21 @@ def _absence(name: str | None) -> Error:
 
 
 def describe_topic(
-    broker: Broker, topic: TopicImage, request: MetadataRequest
+    broker: Broker, topic: TopicImage, request: MetadataRequest, call: Call
 ) -> MetadataResponseTopic:
+    listener = call.connection.listener.name
     partitions = []
-    for index, partition in enumerate(topic.partitions):
-        offline = broker.storage.is_offline(topic.name, index)
+    for index in range(len(topic.partitions)):
+        seen = view(broker, topic, index, listener)
         partitions.append(
             MetadataResponsePartition(
-                error_code=Error.LEADER_NOT_AVAILABLE if offline else Error.NONE,
+                error_code=seen.error,
                 partition_index=index,
-                leader_id=-1 if offline else partition.leader,
-                leader_epoch=partition.leader_epoch,
-                replica_nodes=list(partition.replicas),
-                isr_nodes=list(partition.isr),
-                offline_replicas=list(partition.replicas) if offline else [],
+                leader_id=seen.leader,
+                leader_epoch=seen.leader_epoch,
+                replica_nodes=seen.replicas,
+                isr_nodes=seen.isr,
+                offline_replicas=seen.offline_replicas,
             )
         )
     return MetadataResponseTopic(

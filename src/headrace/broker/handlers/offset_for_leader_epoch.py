@@ -2,7 +2,7 @@
 
 Behaviour: the end offset of the asked epoch, or of the largest epoch below it that the log knows
 (KIP-101, KIP-279); -1/-1 when it knows none. Clients find out with it whether their position was
-truncated away (KIP-320).
+truncated away (KIP-320), and so do followers that are older than KIP-595. Only the leader answers.
 
 Version notes: v2 current leader epoch · v3 replica id · v4 flexible.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker.dispatch import Answer, Handler
-from headrace.errors import ClientFault
+from headrace.errors import ClientFault, Error
 from headrace.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -36,6 +36,8 @@ def handle(broker: Broker, request: OffsetForLeaderEpochRequest, call: Call) -> 
             try:
                 partition = broker.storage.find(topic.topic, asked.partition)
                 partition.check_leader_epoch(asked.current_leader_epoch)
+                if not partition.is_leader:
+                    raise ClientFault(Error.NOT_LEADER_OR_FOLLOWER)
                 log = partition.log
                 answer.leader_epoch, answer.end_offset = log.leader_epochs.end_offset_for(
                     asked.leader_epoch, log.log_end_offset

@@ -2,12 +2,15 @@
 
 Behaviour:
 - each partition is appended on its own; one failing does not touch the others;
-- acks=0 gets no answer; acks=1 and acks=all are answered once the records are committed, which with
-  one replica is at once, or after the flush where `flush.messages` demands it;
+- acks=0 gets no answer; acks=1 is answered when the leader has the records, on stable storage where
+  `flush.messages` demands it; acks=all when every in-sync replica has them too;
+- acks=all needs `min.insync.replicas`: NOT_ENOUGH_REPLICAS before the append, and if they became
+  too few after it NOT_ENOUGH_REPLICAS_AFTER_APPEND;
 - what is not committed within `timeout_ms` is REQUEST_TIMED_OUT; it may still be committed later;
+- a partition led elsewhere is NOT_LEADER_OR_FOLLOWER, with the leader and its address from v10 on;
 - an idempotent producer's repeated batch is answered with the offset it already has;
 - the first transactional batch of a partition asks the transaction coordinator, see
-  `headrace.broker.transactional_writes`; what arrives after the end of its transaction is refused.
+  `headrace.broker.produce_admission`; what arrives after the end of its transaction is refused.
 
 Version notes: v3 transactional id (KIP-98) · v5 log start offset · v7 zstd (KIP-110) · v8 record
 errors (KIP-467) · v9 flexible · v10 leader discovery (KIP-951) · v12 transactions v2 (KIP-890) ·
@@ -16,20 +19,30 @@ v13 topic ids (KIP-516).
 
 from __future__ import annotations
 
-from struct import Struct
+from functools import partial
 from typing import TYPE_CHECKING, Final
-from uuid import UUID
 
+from headrace.broker import leader_hints
 from headrace.broker.dispatch import LATER, Answer, Handler, reply
-from headrace.broker.transactional_writes import admit, as_told_to_producer, must_ask, settled
+from headrace.broker.produce_admission import (
+    ATTRIBUTES_AT,
+    NONE_REFUSED,
+    TRANSACTIONAL_BIT,
+    Refused,
+    ask,
+    ask_until_settled,
+    is_elsewhere,
+    topic_name,
+)
+from headrace.broker.transactional_writes import settled
 from headrace.cluster.topic_names import INTERNAL_TOPICS
-from headrace.coordinator.effects import ProducerIdentity
 from headrace.errors import ClientFault, Error, InvalidRecords
-from headrace.records.batch import HEADER_SIZE
 from headrace.replica.waiters import CommitWaiter
-from headrace.types import ZERO_UUID, TopicPartition
+from headrace.types import TopicPartition
 from headrace.wire.messages.produce import (
     BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -45,25 +58,21 @@ if TYPE_CHECKING:
     from headrace.replica.partition import Partition
 
 _ACKS: Final = (0, 1, -1)
-_TRANSACTIONAL_BIT: Final = 0x10
-_ATTRIBUTES_AT: Final = 22  # their low byte
-_PRODUCER_AT: Final = 43
-_PRODUCER: Final = Struct(">qh")
-_ABORTABLE_SINCE: Final = 11
-_ADDS_SINCE: Final = 12
-
-Refused = dict[TopicPartition, ClientFault]
-_NONE_REFUSED: Final[Refused] = {}
+_HINTS_SINCE: Final = 10
 
 Written = list[tuple["Partition", int, PartitionProduceResponse]]
 
 
 def handle(broker: Broker, request: ProduceRequest, call: Call) -> Answer:
-    if request.transactional_id is None and call.connection.write_turn is None:
-        return _append_all(broker, request, call, _NONE_REFUSED)
+    transactional_id = request.transactional_id
+    if transactional_id is None and call.connection.write_turn is None:
+        return _append_all(broker, request, call, NONE_REFUSED)
     if call.connection.write_turn is not None:
         return _in_turn(broker, request, call, None)
-    refused, unsettled = _ask_coordinator(broker, request, call)
+    assert transactional_id is not None
+    if is_elsewhere(broker, transactional_id):
+        return _in_turn(broker, request, call, None)
+    refused, unsettled = ask(broker, request, call)
     if unsettled is not None:
         return _in_turn(broker, request, call, unsettled)
     return _append_all(broker, request, call, refused)
@@ -73,83 +82,37 @@ def _append_all(broker: Broker, request: ProduceRequest, call: Call, refused: Re
     acks = request.acks
     uncommitted: Written = []
     topics = []
+    failed_any = False
     for topic in request.topic_data:
-        name, fault = _topic_name(broker, topic.name, topic.topic_id)
+        name, fault = topic_name(broker, topic.name, topic.topic_id)
         answers = []
         for data in topic.partition_data:
             failed = fault
             if refused and failed is None:
                 failed = refused.get(TopicPartition(name, data.index))
             if failed is None:
-                answers.append(
-                    _append(broker, name, data, acks, uncommitted, request.transactional_id)
-                )
+                answer = _append(broker, name, data, acks, uncommitted, request.transactional_id)
             else:
-                answers.append(_refused(broker, data.index, failed))
+                answer = _refused(broker, data.index, failed)
+            failed_any = failed_any or answer.error_code != 0
+            answers.append(answer)
         topics.append(
             TopicProduceResponse(
                 name=topic.name, topic_id=topic.topic_id, partition_responses=answers
             )
         )
     if acks == 0:
-        if any(answer.error_code for topic in topics for answer in topic.partition_responses):
+        if failed_any:
             # With acks=0 there is no answer to carry the error; closing tells the client to look.
             call.connection.close()
         return None
     response = ProduceResponse(responses=topics)
-    if not uncommitted:
-        return response
-    _ParkedProduce(broker, uncommitted, call, response, request.timeout_ms)
-    return LATER
-
-
-def _topic_name(broker: Broker, name: str, topic_id: UUID) -> tuple[str, ClientFault | None]:
-    if topic_id == ZERO_UUID:
-        return name, None
-    known = broker.metadata.image.topic_names.get(topic_id)
-    if known is None:
-        return "", ClientFault(Error.UNKNOWN_TOPIC_ID, f"no topic has the id {topic_id}")
-    return known, None
-
-
-def _ask_coordinator(
-    broker: Broker, request: ProduceRequest, call: Call
-) -> tuple[Refused, Host[TransactionShard] | None]:
-    """Which partitions must not be written, and the coordinator whose commit comes first."""
-    assert request.transactional_id is not None
-    adds = call.version >= _ADDS_SINCE
-    if not must_ask(broker.config, adds=adds):
-        return _NONE_REFUSED, None
-    wanted: dict[ProducerIdentity, list[TopicPartition]] = {}
-    for topic in request.topic_data:
-        name, fault = _topic_name(broker, topic.name, topic.topic_id)
-        for data in topic.partition_data:
-            records = data.records
-            if fault is not None or records is None or len(records) < HEADER_SIZE:
-                continue  # refused for this when it is appended
-            if not records[_ATTRIBUTES_AT] & _TRANSACTIONAL_BIT:
-                continue
-            producer = ProducerIdentity(*_PRODUCER.unpack_from(records, _PRODUCER_AT))
-            partition = broker.storage.partitions.get(TopicPartition(name, data.index))
-            if partition is not None and not partition.log.producers.has_open_transaction(
-                *producer
-            ):
-                wanted.setdefault(producer, []).append(partition.topic_partition)
-    if not wanted:
-        return _NONE_REFUSED, None
-    knows_abortable = call.version >= _ABORTABLE_SINCE
-    refused: Refused = {}
-    unsettled = None
-    for producer, partitions in wanted.items():
-        errors, host = admit(
-            broker.transactions, request.transactional_id, producer, partitions, adds=adds
-        )
-        unsettled = unsettled or host
-        for where, error in errors.items():
-            if error:
-                told = as_told_to_producer(error, knows_abortable=knows_abortable)
-                refused[where] = ClientFault(told, f"the transaction does not take {where}")
-    return refused, unsettled
+    if uncommitted:
+        _ParkedProduce(broker, uncommitted, call, response, request)
+        return LATER
+    if failed_any:
+        _add_hints(broker, call, response)
+    return response
 
 
 def _in_turn(
@@ -166,13 +129,8 @@ def _in_turn(
                 await before
             if unsettled is not None:
                 await settled(unsettled)
-            refused: Refused = _NONE_REFUSED
-            if request.transactional_id is not None:
-                # What was true before the wait may not be true any more.
-                refused, again = _ask_coordinator(broker, request, call)
-                while again is not None:
-                    await settled(again)
-                    refused, again = _ask_coordinator(broker, request, call)
+            # What was true before the wait may not be true any more.
+            refused = await ask_until_settled(broker, request, call)
             return _append_all(broker, request, call, refused)
         finally:
             if connection.write_turn is turn:
@@ -194,14 +152,14 @@ def _append(
     try:
         if acks not in _ACKS:
             raise ClientFault(Error.INVALID_REQUIRED_ACKS, f"acks={acks}; allowed are 0, 1, -1")
-        partition = broker.storage.find(topic, index)
+        partition = broker.storage.find_leader(topic, index)
         records = data.records
         if records is None:
             raise ClientFault(Error.INVALID_RECORD, f"no records for {topic}-{index}")
         if (
             transactional_id is None
-            and len(records) > _ATTRIBUTES_AT
-            and records[_ATTRIBUTES_AT] & _TRANSACTIONAL_BIT
+            and len(records) > ATTRIBUTES_AT
+            and records[ATTRIBUTES_AT] & TRANSACTIONAL_BIT
         ):
             raise ClientFault(
                 Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
@@ -225,8 +183,9 @@ def _append(
     )
     if appended.flush_due or appended.rolled:
         broker.storage.flush(partition)
-    if appended.last_offset >= partition.log.high_watermark:
-        uncommitted.append((partition, appended.last_offset + 1, answer))
+    required = appended.last_offset + 1
+    if not partition.is_acknowledged(required, acks=acks):
+        uncommitted.append((partition, required, answer))
     return answer
 
 
@@ -251,26 +210,48 @@ def _refused(broker: Broker, index: int, fault: ClientFault) -> PartitionProduce
 class _ParkedProduce:
     """A produce that waits until its records are committed, or for as long as its client does."""
 
-    __slots__ = ("_call", "_response", "_timer", "_uncommitted")
+    __slots__ = ("_acks", "_broker", "_call", "_response", "_timer", "_waiting")
 
     def __init__(
-        self, broker: Broker, uncommitted: Written, call: Call, response: ProduceResponse, ms: int
+        self,
+        broker: Broker,
+        uncommitted: Written,
+        call: Call,
+        response: ProduceResponse,
+        request: ProduceRequest,
     ) -> None:
-        self._uncommitted = uncommitted
+        self._broker = broker
+        self._acks = request.acks
         self._call = call
         self._response = response
-        waiter = CommitWaiter(self._finish)
-        for partition, required, _ in uncommitted:
-            partition.await_commit(required, waiter)
-        self._timer = broker.loop.call_later(max(ms, 0) / 1000, waiter.release)
+        self._waiting = {id(answer): answer for _, _, answer in uncommitted}
+        timeout_s = max(request.timeout_ms, 0) / 1000
+        self._timer = broker.loop.call_later(timeout_s, self._on_time)
+        for partition, required, answer in uncommitted:
+            waiter = CommitWaiter(partial(self._settle, partition, required, answer))
+            partition.await_commit(required, waiter, acks=request.acks)
+
+    def _settle(
+        self, partition: Partition, required: int, answer: PartitionProduceResponse
+    ) -> None:
+        # Asked now and not when all are there: by then other records may stand at this offset.
+        if self._waiting.pop(id(answer), None) is None:
+            return  # The answer has left without it.
+        fault = partition.commit_fault(required, acks=self._acks)
+        if fault is not None:
+            _fail(answer, fault, partition.offline_reason or "the write was not committed here")
+        if not self._waiting:
+            self._finish()
+
+    def _on_time(self) -> None:
+        for answer in self._waiting.values():
+            _fail(answer, Error.REQUEST_TIMED_OUT, "not committed within the request's timeout")
+        self._waiting.clear()
+        self._finish()
 
     def _finish(self) -> None:
         self._timer.cancel()
-        for partition, required, answer in self._uncommitted:
-            if partition.offline_reason:
-                _fail(answer, Error.KAFKA_STORAGE_ERROR, partition.offline_reason)
-            elif partition.high_watermark < required:
-                _fail(answer, Error.REQUEST_TIMED_OUT, "not committed within the request's timeout")
+        _add_hints(self._broker, self._call, self._response)
         reply(self._call, self._response)
 
 
@@ -278,6 +259,24 @@ def _fail(answer: PartitionProduceResponse, error: Error, message: str) -> None:
     answer.error_code = error
     answer.error_message = message
     answer.base_offset = -1
+
+
+def _add_hints(broker: Broker, call: Call, response: ProduceResponse) -> None:
+    """Tell who leads the partitions that are not led here."""
+    if call.version < _HINTS_SINCE:
+        return
+    leaders = []
+    for topic in response.responses:
+        for answer in topic.partition_responses:
+            if answer.error_code in leader_hints.HINTED:
+                name, _ = topic_name(broker, topic.name, topic.topic_id)
+                leader, epoch = leader_hints.leader_of(broker, name, answer.index)
+                answer.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
+                leaders.append(leader)
+    response.node_endpoints = [
+        NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+        for node in leader_hints.nodes(broker, call, leaders)
+    ]
 
 
 HANDLER = Handler(

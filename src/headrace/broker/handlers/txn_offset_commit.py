@@ -33,6 +33,7 @@ from headrace.wire.messages.txn_offset_commit import (
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
+    from headrace.broker.remote_transactions import RemoteTransactions
     from headrace.coordinator.host import Host
     from headrace.coordinator.transaction.shard import TransactionShard
 
@@ -46,24 +47,47 @@ def handle(broker: Broker, request: TxnOffsetCommitRequest, call: Call) -> Answe
     if must_ask(broker.config, adds=adds):
         try:
             offsets = TopicPartition(groups.topic_name, groups.index_of(request.group_id))
+            groups.host_of(request.group_id)  # Who is not the group's coordinator adds nothing.
         except ClientFault as fault:
             return _refused(request, fault.error)
         producer = ProducerIdentity(request.producer_id, request.producer_epoch)
+        remote = broker.remote_transactions
+        if remote is not None and remote.is_elsewhere(request.transactional_id):
+            return _when_admitted(remote, offsets, producer, broker, request, call)
         errors, unsettled = admit(
             broker.transactions, request.transactional_id, producer, [offsets], adds=adds
         )
-        error = errors[offsets]
-        if error:
-            knows_abortable = call.version >= _ABORTABLE_SINCE
-            return _refused(request, as_told_to_committer(error, knows_abortable=knows_abortable))
+        if errors[offsets]:
+            return _not_admitted(request, errors[offsets], call)
         if unsettled is not None:
             return _begin_anew(unsettled, broker, request, call)
-    return groups.ask(
+    return _commit(broker, request, call)
+
+
+def _commit(broker: Broker, request: TxnOffsetCommitRequest, call: Call) -> Answer:
+    return broker.groups.ask(
         request.group_id,
         call,
         lambda shard, who, now_ms: shard.handle_txn_offset_commit(request, who, now_ms),
         lambda error: _refused(request, error),
     )
+
+
+async def _when_admitted(
+    remote: RemoteTransactions,
+    offsets: TopicPartition,
+    producer: ProducerIdentity,
+    broker: Broker,
+    request: TxnOffsetCommitRequest,
+    call: Call,
+) -> Answer:
+    """Ask the transaction coordinator on another broker."""
+    errors = await remote.admit_remote(
+        request.transactional_id, producer, [offsets], adds=call.version >= _ADDS_SINCE
+    )
+    if errors[offsets]:
+        return _not_admitted(request, errors[offsets], call)
+    return _commit(broker, request, call)
 
 
 async def _begin_anew(
@@ -73,6 +97,13 @@ async def _begin_anew(
     await settled(unsettled)
     answer = handle(broker, request, call)
     return await answer if isinstance(answer, Coroutine) else answer
+
+
+def _not_admitted(
+    request: TxnOffsetCommitRequest, error: Error, call: Call
+) -> TxnOffsetCommitResponse:
+    knows_abortable = call.version >= _ABORTABLE_SINCE
+    return _refused(request, as_told_to_committer(error, knows_abortable=knows_abortable))
 
 
 def _refused(request: TxnOffsetCommitRequest, error: Error) -> TxnOffsetCommitResponse:

@@ -2,20 +2,21 @@
 
 Behaviour: writes the ends of transactions into partitions that this broker leads. Coordinators of
 other brokers send it, and so do tools that abort a hanging transaction. The answer waits until
-every marker is committed.
+every marker is committed; what takes longer than a moment is answered with REQUEST_TIMED_OUT, so
+that a partition whose replicas are in trouble does not hold up the others of its sender. A
+partition led elsewhere, or a group coordinator that is loading, is NOT_LEADER_OR_FOLLOWER.
 
 Version notes: v1 flexible · v2 the version of the transaction (KIP-1228).
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Final
 
 from headrace.broker.dispatch import LATER, Answer, Handler, reply
 from headrace.coordinator.effects import ProducerIdentity, TransactionMarkers
 from headrace.errors import ClientFault, Error
-from headrace.replica.waiters import CommitWaiter
 from headrace.types import TopicPartition
 from headrace.wire.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -31,69 +32,97 @@ if TYPE_CHECKING:
     from headrace.broker.connection import Call
     from headrace.replica.partition import Partition
 
-Uncommitted = list[tuple["Partition", int, WritableTxnMarkerPartitionResult]]
+_LONGEST_WAIT_S: Final = 2.0
+# Words of a group coordinator for what is here a partition that cannot be written.
+_NOT_WRITABLE_HERE: Final = (
+    Error.COORDINATOR_LOAD_IN_PROGRESS,
+    Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_COORDINATOR,
+)
 
 
 def handle(broker: Broker, request: WriteTxnMarkersRequest, call: Call) -> Answer:
-    uncommitted: Uncommitted = []
-    response = WriteTxnMarkersResponse(
-        markers=[_write(broker, marker, uncommitted) for marker in request.markers]
-    )
-    if not uncommitted:
-        return response
-    waiter = CommitWaiter(partial(_finish, call, response, uncommitted))
-    for partition, required, _ in uncommitted:
-        partition.await_commit(required, waiter)
-    return LATER
+    writing = _Writing(broker, call)
+    return writing.begin(request)
 
 
-def _write(
-    broker: Broker, marker: WritableTxnMarker, uncommitted: Uncommitted
-) -> WritableTxnMarkerResult:
-    markers = TransactionMarkers(
-        transactional_id="",
-        producer=ProducerIdentity(marker.producer_id, marker.producer_epoch),
-        commit=marker.transaction_result,
-        coordinator_epoch=marker.coordinator_epoch,
-        transaction_version=marker.transaction_version,
-        partitions=(),
-    )
-    return WritableTxnMarkerResult(
-        producer_id=marker.producer_id,
-        topics=[
-            WritableTxnMarkerTopicResult(
-                name=topic.name,
-                partitions=[
-                    _write_one(broker, TopicPartition(topic.name, index), markers, uncommitted)
-                    for index in topic.partition_indexes
-                ],
+class _Writing:
+    """One request from its first marker to its answer."""
+
+    def __init__(self, broker: Broker, call: Call) -> None:
+        self._broker = broker
+        self._call = call
+        self._response = WriteTxnMarkersResponse(markers=[])
+        self._uncommitted: dict[int, WritableTxnMarkerPartitionResult] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self, request: WriteTxnMarkersRequest) -> Answer:
+        self._response.markers = [self._write(marker) for marker in request.markers]
+        if not self._uncommitted:
+            return self._response
+        self._timer = self._broker.loop.call_later(_LONGEST_WAIT_S, self._on_time)
+        return LATER
+
+    def _write(self, marker: WritableTxnMarker) -> WritableTxnMarkerResult:
+        markers = TransactionMarkers(
+            transactional_id="",
+            producer=ProducerIdentity(marker.producer_id, marker.producer_epoch),
+            commit=marker.transaction_result,
+            coordinator_epoch=marker.coordinator_epoch,
+            transaction_version=marker.transaction_version,
+            partitions=(),
+        )
+        return WritableTxnMarkerResult(
+            producer_id=marker.producer_id,
+            topics=[
+                WritableTxnMarkerTopicResult(
+                    name=topic.name,
+                    partitions=[
+                        self._write_one(TopicPartition(topic.name, index), markers)
+                        for index in topic.partition_indexes
+                    ],
+                )
+                for topic in marker.topics
+            ],
+        )
+
+    def _write_one(
+        self, where: TopicPartition, markers: TransactionMarkers
+    ) -> WritableTxnMarkerPartitionResult:
+        result = WritableTxnMarkerPartitionResult(partition_index=where.partition, error_code=0)
+        broker = self._broker
+        try:
+            partition = broker.storage.find_leader(*where)
+            broker.markers.write(partition, markers)
+        except ClientFault as fault:
+            result.error_code = (
+                Error.NOT_LEADER_OR_FOLLOWER if fault.error in _NOT_WRITABLE_HERE else fault.error
             )
-            for topic in marker.topics
-        ],
-    )
-
-
-def _write_one(
-    broker: Broker, where: TopicPartition, markers: TransactionMarkers, uncommitted: Uncommitted
-) -> WritableTxnMarkerPartitionResult:
-    result = WritableTxnMarkerPartitionResult(partition_index=where.partition, error_code=0)
-    try:
-        partition = broker.storage.find(*where)
-        broker.markers.write(partition, markers)
-    except ClientFault as fault:
-        result.error_code = fault.error
-        return result
-    required = partition.log.log_end_offset
-    if partition.high_watermark < required:
-        uncommitted.append((partition, required, result))
-    return result
-
-
-def _finish(call: Call, response: WriteTxnMarkersResponse, uncommitted: Uncommitted) -> None:
-    for partition, required, result in uncommitted:
+            return result
+        required = partition.log.log_end_offset
         if partition.high_watermark < required:
-            result.error_code = Error.KAFKA_STORAGE_ERROR
-    reply(call, response)
+            self._uncommitted[id(result)] = result
+            partition.when_committed(
+                required, lambda: self._on_committed(partition, required, result)
+            )
+        return result
+
+    def _on_committed(
+        self, partition: Partition, required: int, result: WritableTxnMarkerPartitionResult
+    ) -> None:
+        # Asked now and not when all are there: until then other records may stand at this offset.
+        if self._uncommitted.pop(id(result), None) is None:
+            return  # The answer has left without it.
+        result.error_code = partition.commit_fault(required) or Error.NONE
+        if not self._uncommitted and self._timer is not None:
+            self._timer.cancel()
+            reply(self._call, self._response)
+
+    def _on_time(self) -> None:
+        for result in self._uncommitted.values():
+            result.error_code = Error.REQUEST_TIMED_OUT
+        self._uncommitted.clear()
+        reply(self._call, self._response)
 
 
 HANDLER = Handler(key=27, versions=(1, 2), request=WriteTxnMarkersRequest, handle=handle)

@@ -1,0 +1,165 @@
+"""What a broker has only as one of several: peers, fetchers, in-sync replicas, a controller.
+
+A broker without ZooKeeper has none of this and pays for none of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from headrace.broker import logs
+from headrace.broker.controller import Controller
+from headrace.broker.fetchers import ReplicaFetchers
+from headrace.broker.isr import IsrKeeper
+from headrace.broker.membership import Membership
+from headrace.broker.node import registration
+from headrace.broker.peers import Peers, PeerSettings
+from headrace.broker.remote_transactions import RemoteTransactions
+from headrace.broker.replication_throttle import ReplicationThrottle
+from headrace.cluster.partitions import replicas_lost
+from headrace.errors import HeadraceError
+from headrace.types import TopicPartition
+
+if TYPE_CHECKING:
+    from headrace.broker.coordinators import Coordinators
+    from headrace.broker.markers import Markers
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.node import Node
+    from headrace.broker.server import Listener
+    from headrace.broker.session import Session
+    from headrace.broker.storage import Storage
+    from headrace.cluster.broker_config import BrokerConfig
+    from headrace.coordinator.transaction.shard import TransactionShard
+    from headrace.runtime.clock import Clock
+
+_RETRY_S: Final = 1.0
+# A namesake that died without a word is gone after its session time-out, give or take a tick.
+_PATIENCE_SLACK_MS: Final = 5_000
+
+
+class ClusterRole:
+    """The parts, and the order in which they start and stop."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        node: Node,
+        session: Session,
+        metadata: Metadata,
+        storage: Storage,
+        clock: Clock,
+        listeners: list[Listener],
+    ) -> None:
+        self.peers = Peers(node.broker_id, lambda: metadata.image, PeerSettings.of(config))
+        self.isr = IsrKeeper(
+            metadata, storage, clock, lambda: metadata.config.get_int("replica.lag.time.max.ms")
+        )
+        self.throttle = ReplicationThrottle("leader", node.broker_id, lambda: metadata.image)
+        self._node = node
+        self._patience_ms = config.get_int("zookeeper.session.timeout.ms") + _PATIENCE_SLACK_MS
+        self._metadata = metadata
+        self._storage = storage
+        self._clock = clock
+        self._membership = Membership(
+            session,
+            metadata,
+            clock,
+            broker_id=node.broker_id,
+            open_tree=node.open_tree,
+            registration=lambda epoch: registration(config, node, listeners, epoch),
+            patience_ms=self._patience_ms,
+        )
+        self._controller = Controller(node.broker_id, session, metadata, clock)
+        self._fetchers: ReplicaFetchers | None = None
+        self._lost: set[asyncio.Task[None]] = set()
+
+    async def join(self) -> None:
+        """Become a member of the cluster; the logs are loaded, and serve nobody yet."""
+        metadata, storage = self._metadata, self._storage
+        await self._membership.join()
+        for stray in storage.remove_strays(metadata.image):
+            logs.LOG_MANAGER.warning("Deleting %s, which is not on this broker any more", stray)
+        self._fetchers = ReplicaFetchers(
+            self._node.broker_id,
+            self._membership.epoch,
+            self.peers,
+            storage,
+            self._clock,
+            lambda: metadata.config,
+        )
+        self._membership.on_joined.append(self._fetchers.rejoin)
+        self._membership.on_joined.append(lambda _: self._controller.on_session())
+        self._membership.on_lost.append(self._controller.on_session_lost)
+        storage.fetchers = self._fetchers
+        storage.on_lost = self._give_up
+
+    def ask_others(
+        self, transactions: Coordinators[TransactionShard], markers: Markers
+    ) -> RemoteTransactions:
+        return RemoteTransactions(
+            self._node.broker_id,
+            self.peers,
+            self._metadata,
+            self._storage,
+            transactions,
+            markers,
+        )
+
+    def start(self) -> None:
+        """Follow the tree and stand for election: the replicas that are here serve by now."""
+        self._membership.follow()
+        self._controller.start()
+        self.isr.start()
+        if self._storage.unserved:
+            self._give_up([TopicPartition(*key) for key in self._storage.unserved])
+
+    def _give_up(self, partitions: list[TopicPartition]) -> None:
+        """Replicas that cannot be served here: let others lead them."""
+        task = asyncio.get_running_loop().create_task(self._tell_lost(partitions))
+        self._lost.add(task)
+        task.add_done_callback(self._lost.discard)
+
+    async def _tell_lost(self, partitions: list[TopicPartition]) -> None:
+        while True:
+            try:
+                await self._metadata.change(
+                    lambda image: replicas_lost(
+                        image, self._node.broker_id, partitions, self._controller.policy
+                    )
+                )
+                return
+            except HeadraceError as fault:
+                logs.LOG_MANAGER.warning("Lost replicas could not be told: %s", fault)
+                await asyncio.sleep(_RETRY_S)
+
+    # -- leaving ----------------------------------------------------------------------------------
+
+    async def hand_over(self) -> None:
+        """Stop to lead and to follow, while connections are still served.
+
+        Who follows no more is awaited by its leaders until it has left the in-sync replicas, and
+        who is still registered may be taken in again: one goes right after the other.
+        """
+        config = self._metadata.config
+        for task in self._lost:
+            task.cancel()
+        await self.isr.stop()
+        if self._fetchers is not None:
+            await self._fetchers.stop()
+        try:
+            async with asyncio.timeout(self._patience_ms / 1000):
+                if config.get_bool("controlled.shutdown.enable"):
+                    await self._membership.hand_over(
+                        tries=config.get_int("controlled.shutdown.max.retries"),
+                        pause_ms=config.get_int("controlled.shutdown.retry.backoff.ms"),
+                    )
+                await self._controller.stop()
+                await self._membership.unregister()
+        except TimeoutError:
+            logs.SERVER.warning("The cluster could not be told; it finds out by the session's end")
+
+    async def leave(self) -> None:
+        """The logs are closed: tell the cluster that this broker is gone."""
+        await self.peers.close()
+        await self._membership.leave()

@@ -1,0 +1,66 @@
+"""The listeners of a broker, made from its settings."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING
+
+from headrace.broker import logs
+from headrace.broker.server import ConnectionLimits, Listener
+from headrace.errors import ConfigError
+
+if TYPE_CHECKING:
+    from headrace.broker.reporter import Reporter
+    from headrace.cluster.broker_config import BrokerConfig
+
+
+def bind(
+    config: BrokerConfig, loop: asyncio.AbstractEventLoop, reporter: Reporter
+) -> list[Listener]:
+    """Take every address, without accepting yet."""
+    logs.SERVER.info(
+        "Brokers reach each other over %s, the controller over %s",
+        config.inter_broker_listener,
+        config.control_plane_listener or config.inter_broker_listener,
+    )
+    limits = ConnectionLimits(
+        config.get_int("max.connections"),
+        config.get_int("max.connections.per.ip"),
+        _per_ip_overrides(config),
+    )
+    listeners: list[Listener] = []
+    for wanted in config.listeners:
+        if wanted.security_protocol != "PLAINTEXT":
+            raise ConfigError(
+                f"listener {wanted.name} asks for {wanted.security_protocol}, but this version "
+                "serves PLAINTEXT only; change `listeners` or `listener.security.protocol.map`"
+            )
+        listener = Listener(
+            wanted.name,
+            loop,
+            limits,
+            reporter,
+            max_request_bytes=config.get_int("socket.request.max.bytes"),
+            max_idle_ms=config.get_int("connections.max.idle.ms"),
+        )
+        listener.bind(wanted.host, wanted.port)
+        listeners.append(listener)
+    return listeners
+
+
+def _per_ip_overrides(config: BrokerConfig) -> dict[str, int]:
+    """`max.connections.per.ip.overrides`: `host:count` pairs, names resolved once at start."""
+    overrides = {}
+    for entry in (config.get("max.connections.per.ip.overrides") or "").split(","):
+        if not entry.strip():
+            continue
+        host, _, count = entry.strip().rpartition(":")
+        try:
+            overrides[socket.gethostbyname(host)] = int(count)
+        except (OSError, ValueError) as fault:
+            raise ConfigError(
+                f"Invalid value {entry} for configuration max.connections.per.ip.overrides: "
+                f"allowed is host:count ({fault})"
+            ) from None
+    return overrides

@@ -1,0 +1,128 @@
+"""Which partitions of a transactional produce must not be written, by the word of its coordinator.
+
+The coordinator may be on this broker, where its answer is there at once or when its own record is
+committed, or on another one.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from headrace.broker.transactional_writes import admit, as_told_to_producer, must_ask, settled
+from headrace.coordinator.effects import ProducerIdentity
+from headrace.errors import ClientFault, Error
+from headrace.records.batch import HEADER_SIZE
+from headrace.types import ZERO_UUID, TopicPartition
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+    from headrace.coordinator.host import Host
+    from headrace.coordinator.transaction.shard import TransactionShard
+    from headrace.wire.messages.produce import ProduceRequest
+
+TRANSACTIONAL_BIT: Final = 0x10
+ATTRIBUTES_AT: Final = 22  # their low byte
+_PRODUCER_AT: Final = 43
+_PRODUCER: Final = Struct(">qh")
+_ABORTABLE_SINCE: Final = 11
+_ADDS_SINCE: Final = 12
+
+Refused = dict[TopicPartition, ClientFault]
+NONE_REFUSED: Final[Refused] = {}
+
+
+def topic_name(broker: Broker, name: str, topic_id: UUID) -> tuple[str, ClientFault | None]:
+    """The name of a topic that a produce names by its name, or from v13 on by its id."""
+    if topic_id == ZERO_UUID:
+        return name, None
+    known = broker.metadata.image.topic_names.get(topic_id)
+    if known is None:
+        return "", ClientFault(Error.UNKNOWN_TOPIC_ID, f"no topic has the id {topic_id}")
+    return known, None
+
+
+def is_elsewhere(broker: Broker, transactional_id: str) -> bool:
+    """Whether another broker has to be asked."""
+    remote = broker.remote_transactions
+    return remote is not None and remote.is_elsewhere(transactional_id)
+
+
+def ask(
+    broker: Broker, request: ProduceRequest, call: Call
+) -> tuple[Refused, Host[TransactionShard] | None]:
+    """What a coordinator on this broker says, and the one whose commit must be awaited first."""
+    assert request.transactional_id is not None
+    refused: dict[TopicPartition, Error] = {}
+    unsettled = None
+    for producer, partitions in _unknown(broker, request, call).items():
+        errors, host = admit(
+            broker.transactions,
+            request.transactional_id,
+            producer,
+            partitions,
+            adds=call.version >= _ADDS_SINCE,
+        )
+        unsettled = unsettled or host
+        refused |= errors
+    return _told(refused, call), unsettled
+
+
+async def ask_until_settled(broker: Broker, request: ProduceRequest, call: Call) -> Refused:
+    """What the coordinator says, wherever it is. Write before the next `await`."""
+    if request.transactional_id is None:
+        return NONE_REFUSED
+    while not is_elsewhere(broker, request.transactional_id):
+        refused, unsettled = ask(broker, request, call)
+        if unsettled is None:
+            return refused
+        await settled(unsettled)
+    remote = broker.remote_transactions
+    assert remote is not None
+    errors: dict[TopicPartition, Error] = {}
+    for producer, partitions in _unknown(broker, request, call).items():
+        errors |= await remote.admit_remote(
+            request.transactional_id, producer, partitions, adds=call.version >= _ADDS_SINCE
+        )
+    return _told(errors, call)
+
+
+def _unknown(
+    broker: Broker, request: ProduceRequest, call: Call
+) -> dict[ProducerIdentity, list[TopicPartition]]:
+    """The partitions that are not known to be part of their producer's transaction."""
+    wanted: dict[ProducerIdentity, list[TopicPartition]] = {}
+    if not must_ask(broker.config, adds=call.version >= _ADDS_SINCE):
+        return wanted
+    for topic in request.topic_data:
+        name, fault = topic_name(broker, topic.name, topic.topic_id)
+        for data in topic.partition_data:
+            records = data.records
+            if fault is not None or records is None or len(records) < HEADER_SIZE:
+                continue  # refused for this when it is appended
+            if not records[ATTRIBUTES_AT] & TRANSACTIONAL_BIT:
+                continue
+            producer = ProducerIdentity(*_PRODUCER.unpack_from(records, _PRODUCER_AT))
+            partition = broker.storage.partitions.get(TopicPartition(name, data.index))
+            if (
+                partition is not None
+                and partition.is_leader
+                and not partition.log.producers.has_open_transaction(*producer)
+            ):
+                wanted.setdefault(producer, []).append(partition.topic_partition)
+    return wanted
+
+
+def _told(errors: dict[TopicPartition, Error], call: Call) -> Refused:
+    knows_abortable = call.version >= _ABORTABLE_SINCE
+    return {
+        where: ClientFault(
+            as_told_to_producer(error, knows_abortable=knows_abortable),
+            f"the transaction does not take {where}",
+        )
+        for where, error in errors.items()
+        if error
+    }
