@@ -99,7 +99,8 @@ def test_a_port_that_cannot_be_is_wrong_usage(port: str) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "complaint"),
     [
-        (["--brokers", "3"], 1, "this version runs a single broker"),
+        (["--brokers", "0"], 2, '--brokers "0" is no number'),
+        (["--brokers", "3", "--set", "broker.id=1"], 1, "broker.id=1 is not for several brokers"),
         (["--only", "broker,console"], 2, '"console" is no service'),
         (["--registry-port", "x"], 2, "from 0 to 65535"),
         (["--set", "x"], 2, '--set "x" has no value'),

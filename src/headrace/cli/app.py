@@ -21,6 +21,7 @@ from headrace.cli import (
     topic,
     transaction,
     up,
+    zookeeper,
 )
 from headrace.cli import run as run_command
 from headrace.cli.failures import Failure, WrongUsage
@@ -63,6 +64,7 @@ def run_up(
     host: Annotated[str | None, _flag("host")] = None,
     port: Annotated[str | None, _flag("port")] = None,
     brokers: Annotated[str | None, _flag("brokers")] = None,
+    zookeeper: Annotated[str | None, _flag("zookeeper")] = None,
     only: Annotated[str | None, _flag("only")] = None,
     registry_port: Annotated[str | None, _flag("registry-port")] = None,
     rest_port: Annotated[str | None, _flag("rest-port")] = None,
@@ -81,6 +83,7 @@ def run_up(
             host=host,
             port=port,
             brokers=brokers,
+            zookeeper=zookeeper,
             only=only,
             registry_port=registry_port,
             rest_port=rest_port,
@@ -101,7 +104,7 @@ _NOUNS: Final = {
     "cluster": cluster.app,
 }
 
-for _command in (produce, consume, run_command, doctor, dump_log, completion):
+for _command in (produce, consume, run_command, doctor, dump_log, completion, zookeeper):
     _command.register(app)
 for _name, _noun in _NOUNS.items():
     app.add_typer(_noun, name=_name)

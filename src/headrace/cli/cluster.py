@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from headrace.cli.api_names import api_name
+from headrace.cli.cluster_status import summarize
 from headrace.cli.failures import Failure
 from headrace.cli.kafka import TIMEOUT_S, explained, open_admin, read_metadata
 from headrace.cli.options import (
@@ -16,7 +17,7 @@ from headrace.cli.options import (
     Properties,
     Servers,
 )
-from headrace.cli.output import Output, emit, emit_rows, table
+from headrace.cli.output import Output, cell, emit, emit_rows, table
 from headrace.cli.reach import reach
 from headrace.cli.target import Target, parse_target
 from headrace.client.connection import Connection
@@ -24,6 +25,50 @@ from headrace.client.probe import trust_anyone
 from headrace.errors import HeadraceError
 
 app = typer.Typer(help="Look at the brokers of a cluster.")
+
+
+@app.command(epilog="Example: headrace cluster status --output json")
+def status(
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show who lives, who leads how much, and how many partitions are not well."""
+    from headrace.cli.administration.client import connect
+
+    with connect(parse_target(servers, properties)) as admin:
+        topics = admin.topics()
+        found = summarize(
+            admin.describe_cluster(),
+            topics,
+            admin.topic_settings([topic.name for topic in topics]),
+            admin.reassignments(),
+        )
+    emit(found, output, lambda: _status_as_text(found))
+
+
+@app.command("id", epilog="Example: headrace cluster id")
+def show_id(
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show the cluster's id."""
+    from headrace.cli.administration.client import connect
+
+    with connect(parse_target(servers, properties)) as admin:
+        found = admin.describe_cluster().cluster_id
+    emit({"cluster_id": found}, output, lambda: f"{found}\n")
+
+
+def _status_as_text(found: dict[str, Any]) -> str:
+    counts = found["partitions"]
+    head = f"cluster {found['cluster_id']}: controller {cell(found['controller'])}, "
+    head += f"{found['topics']} topics, {counts['total']} partitions\n"
+    ailing = f"{counts['under_replicated']} under-replicated, {counts['offline']} offline, "
+    ailing += f"{counts['under_min_isr']} under min ISR, {counts['reassigning']} being reassigned\n"
+    columns = ["broker", "host", "port", "rack", "leads", "prefers", "replicas", "state"]
+    return head + ailing + table(found["brokers"], columns)
 
 
 @app.command(epilog="Example: headrace cluster describe -b 127.0.0.1:9092 --output yaml")

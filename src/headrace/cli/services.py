@@ -55,6 +55,8 @@ class Service:
     """Where it is: known beforehand, or else from its first ready line on."""
     essential: bool = False
     """Whether everything ends when it cannot be started."""
+    says: str = ""
+    """What it calls itself in its ready line, where that is not its name."""
     pid: int = 0
     output: int = -1
     unread: bytes = b""
@@ -197,7 +199,8 @@ class Supervisor:
 
     def _on_line(self, service: Service, line: str) -> None:
         match = _READY.match(line)
-        if match is None or service.name not in (match[1], match[2]):
+        called = service.says or service.name
+        if match is None or called not in (match[1], match[2]):
             if line:
                 print(line, flush=True)
             return

@@ -1,4 +1,4 @@
-"""`headrace topic`: create, list, describe, alter, delete."""
+"""`headrace topic`: create, list, describe, alter, delete, reassign, elect."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headrace.cli import elect, reassign
+from headrace.cli.completion import complete_topic
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.kafka import (
     TIMEOUT_S,
@@ -110,15 +112,48 @@ def _replication_factor(topic: TopicMetadata) -> int:
     return max((len(partition.replicas) for partition in topic.partitions.values()), default=0)
 
 
-@app.command(epilog="Example: headrace topic describe orders")
+@app.command(epilog="Example: headrace topic describe orders, or: describe --under-replicated")
 def describe(
-    names: TopicNames,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TOPIC…", autocompletion=complete_topic, show_default=False),
+    ] = None,
+    under_replicated: Annotated[
+        bool, typer.Option("--under-replicated", help="Only partitions that lack a replica.")
+    ] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Only partitions without a leader.")
+    ] = False,
+    under_min_isr: Annotated[
+        bool, typer.Option("--under-min-isr", help="Only those with less than min.insync.replicas.")
+    ] = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show partitions, leaders, replicas, offsets and the settings that differ from the default."""
+    """Show partitions, leaders, replicas, offsets and the settings that differ from the default.
+
+    With one of the filters only partitions that are not well are shown, of all topics if none is
+    named.
+    """
     target = parse_target(servers, properties)
+    if under_replicated or offline or under_min_isr:
+        from headrace.cli.ailing import find_ailing
+
+        rows = find_ailing(
+            target,
+            names,
+            under_replicated=under_replicated,
+            offline=offline,
+            under_min_isr=under_min_isr,
+        )
+        if not rows and output is Output.TABLE:
+            print("all partitions are well")
+            return
+        emit_rows(rows, output, ["topic", "partition", "leader", "replicas", "isr", "state"])
+        return
+    if not names:
+        raise WrongUsage("no topic is named", "write its name, or a filter; see --help")
     admin = open_admin(target)
     topics = find_topics(read_metadata(admin, target), dict.fromkeys(names))
     described = [_describe(admin, target, topic) for topic in topics]
@@ -235,3 +270,7 @@ def delete(
         rows = [{"topic": name, "result": "deleted"} for name in done]
         emit_rows(rows, output, ["topic", "result"])
     raise_all(failures)
+
+
+app.command("reassign", epilog=reassign.EPILOG)(reassign.reassign)
+app.command("elect", epilog=elect.EPILOG)(elect.elect)

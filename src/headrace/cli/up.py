@@ -6,7 +6,8 @@ that the broker does not need: its options are a table, read by `parse` in the u
 typer (see `app`) for help, completion and complaints.
 
 Settings of the broker come from four places; the later one wins: what `up` chooses, the file of
-`--config`, `--data`, `--host` and `--port`, and `--set`. The registry and the REST proxy listen on
+`--config`, `--data`, `--host`, `--port` and `--zookeeper`, and `--set`. Several brokers on one
+machine (`--brokers`) are the matter of `brokers`. The registry and the REST proxy listen on
 the same host; whoever wants more of them than that runs them with `schema-registry-start` and
 `kafka-rest-start`.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from headrace.cli.failures import Failure, WrongUsage
@@ -30,6 +31,7 @@ SERVICES: Final = (BROKER, REGISTRY, REST)
 DEFAULT_PORTS: Final = {REGISTRY: 8081, REST: 8082}
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 MAX_CONFIG_BYTES: Final = 1 << 20
+MAX_BROKERS: Final = 32
 
 
 class Flag(NamedTuple):
@@ -43,7 +45,8 @@ FLAGS: Final = {
     "data": Flag("DIR", "Where records are kept. Default: $HEADRACE_DATA, else the user's data."),
     "host": Flag("HOST", "The address to listen on. Default: 127.0.0.1."),
     "port": Flag("PORT", "The port to listen on; 0 takes a free one. Default: 9092."),
-    "brokers": Flag("N", "How many brokers to run. This version runs one."),
+    "brokers": Flag("N", "How many brokers to run, on ports from PORT on. Default: 1."),
+    "zookeeper": Flag("HOST:PORT/PATH", "The brokers' ZooKeeper. Default: several run their own."),
     "only": Flag("SERVICE,…", f"Which services to run. Default: all, {', '.join(SERVICES)}."),
     "registry-port": Flag("PORT", "The schema registry's port; 0 takes a free one. Default: 8081."),
     "rest-port": Flag("PORT", "The REST proxy's port; 0 takes a free one. Default: 8082."),
@@ -62,6 +65,7 @@ class Request(NamedTuple):
     host: str | None = None
     port: str | None = None
     brokers: str | None = None
+    zookeeper: str | None = None
     only: str | None = None
     registry_port: str | None = None
     rest_port: str | None = None
@@ -97,9 +101,15 @@ def run(request: Request) -> int:
     """Run until SIGTERM or Ctrl-C; returns the exit code."""
     _check(request)
     chosen = chosen_services(request)
+    count = broker_count(request)
+    if count > 1:
+        from headrace.cli.brokers import several
+
+        brokers = several(request, count) if BROKER in chosen else []
+        return _supervise(request, chosen, brokers)
     settings = broker_settings(request, os.environ)
     if chosen == (BROKER,):
-        return _run_broker(request, settings)
+        return run_broker(request, settings)
     from headrace.cluster.broker_config import BrokerConfig
 
     # As Kafka's own server.properties for one machine has it: the registry chooses its primary
@@ -107,20 +117,33 @@ def run(request: Request) -> int:
     settings.setdefault("group.initial.rebalance.delay.ms", "0")
     # A mistake in the settings is told before anything is started.
     BrokerConfig(settings)
-    ports = {name: _port_of(request, name) for name in chosen if name != BROKER}
-    from headrace.cli.services import Service, Supervisor
+    from headrace.cli.services import Service
 
-    services = [_http_service(request, name, port) for name, port in ports.items()]
-    if BROKER in chosen:
-        services.insert(
-            0,
-            Service(
-                BROKER,
-                lambda known: _run_broker(request, pinned(settings, known.get(BROKER))),
-                essential=True,
-            ),
+    broker = Service(
+        BROKER,
+        lambda known: run_broker(request, pinned(settings, known.get(BROKER))),
+        essential=True,
+    )
+    return _supervise(request, chosen, [broker] if BROKER in chosen else [])
+
+
+def _supervise(request: Request, chosen: Sequence[str], brokers: Sequence[Service]) -> int:
+    from headrace.cli.services import Supervisor
+
+    needed = tuple(service.name for service in brokers)
+    ports = {name: _port_of(request, name) for name in chosen if name != BROKER}
+    http = [_http_service(request, name, port, needed) for name, port in ports.items()]
+    return Supervisor([*brokers, *(service for service in http if service is not None)]).run()
+
+
+def broker_count(request: Request) -> int:
+    """What `--brokers` says."""
+    text = request.brokers or "1"
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MAX_BROKERS):
+        raise WrongUsage(
+            f'--brokers "{text}" is no number', f"use a number from 1 to {MAX_BROKERS}"
         )
-    return Supervisor([service for service in services if service is not None]).run()
+    return int(text)
 
 
 def chosen_services(request: Request) -> tuple[str, ...]:
@@ -142,7 +165,7 @@ def pinned(settings: Mapping[str, str], address: str | None) -> dict[str, str]:
     return {**settings, "listeners": ",".join(listeners)}
 
 
-def _run_broker(request: Request, settings: Mapping[str, str]) -> int:
+def run_broker(request: Request, settings: Mapping[str, str]) -> int:
     # From here on a broker is loaded, which takes most of the start.
     from headrace.broker import app
     from headrace.cluster.broker_config import BrokerConfig
@@ -153,14 +176,16 @@ def _run_broker(request: Request, settings: Mapping[str, str]) -> int:
     return app.run(config, announce=lambda line: print(f"{line} (data in {folders})", flush=True))
 
 
-def _http_service(request: Request, name: str, port: int) -> Service | None:
+def _http_service(
+    request: Request, name: str, port: int, brokers: tuple[str, ...] = (BROKER,)
+) -> Service | None:
     """The registry or the REST proxy; None, and a line that says so, if its port is taken."""
     from headrace.cli.services import Service
 
     host = request.host or "127.0.0.1"
     given = request.registry_port if name == REGISTRY else request.rest_port
     if port and not _is_free(host, port):
-        told = f"service {name} cannot listen on {_joined(host, port)}, which is taken"
+        told = f"service {name} cannot listen on {joined(host, port)}, which is taken"
         remedy = f"--{name}-port 0 takes a free one"
         if given is not None:
             raise Failure(told, remedy)
@@ -169,8 +194,8 @@ def _http_service(request: Request, name: str, port: int) -> Service | None:
     return Service(
         name,
         lambda known: _run_http(request, name, http_settings(request, name, port, known)),
-        needs=(BROKER,) if name == REGISTRY else (BROKER, REGISTRY),
-        address=f"http://{_joined(_reachable(host), port)}" if port else None,
+        needs=brokers if name == REGISTRY else (*brokers, REGISTRY),
+        address=f"http://{joined(_reachable(host), port)}" if port else None,
     )
 
 
@@ -179,10 +204,12 @@ def http_settings(request: Request, name: str, port: int, known: Addresses) -> d
     host = request.host or "127.0.0.1"
     if name in known:
         port = int(known[name].rstrip("/").rpartition(":")[2])
-    broker = known.get(BROKER) or _joined(host, _number("port", request.port or "9092"))
-    broker_host, _, broker_port = broker.rpartition(":")
-    bootstrap = _joined(_reachable(broker_host.strip("[]")), broker_port)
-    settings = {"listeners": f"http://{_joined(host, port)}"}
+    brokers = [address for known_name, address in known.items() if known_name.startswith(BROKER)]
+    bootstrap = ",".join(
+        _reachable_address(broker)
+        for broker in brokers or [joined(host, number("port", request.port or "9092"))]
+    )
+    settings = {"listeners": f"http://{joined(host, port)}"}
     if name == REGISTRY:
         # As many replicas as the cluster takes for granted: there may be one broker only.
         settings["kafkastore.topic.replication.factor"] = "-1"
@@ -232,27 +259,27 @@ def _reachable(host: str) -> str:
     return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
-def _joined(host: str, port: int | str) -> str:
+def _reachable_address(address: str) -> str:
+    host, _, port = address.rpartition(":")
+    return joined(_reachable(host.strip("[]")), port)
+
+
+def joined(host: str, port: int | str) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _port_of(request: Request, name: str) -> int:
     given = request.registry_port if name == REGISTRY else request.rest_port
-    return DEFAULT_PORTS[name] if given is None else _number(f"{name}-port", given)
+    return DEFAULT_PORTS[name] if given is None else number(f"{name}-port", given)
 
 
-def _number(flag: str, port: str) -> int:
+def number(flag: str, port: str) -> int:
     if not (port.isascii() and port.isdigit() and int(port) < 65536):
         raise WrongUsage(f'--{flag} "{port}" is no port', "use a number from 0 to 65535")
     return int(port)
 
 
 def _check(request: Request) -> None:
-    if request.brokers not in (None, "1"):
-        raise Failure(
-            f"--brokers {request.brokers}: this version runs a single broker, not clusters",
-            "leave --brokers out",
-        )
     if request.log_level is not None and request.log_level not in LOG_LEVELS:
         raise WrongUsage(
             f'--log-level "{request.log_level}" is not known', f"use {', '.join(LOG_LEVELS)}"
@@ -263,14 +290,22 @@ def _check(request: Request) -> None:
 
 def broker_settings(request: Request, environment: Mapping[str, str]) -> dict[str, str]:
     """The static settings of the broker, as Kafka calls them."""
-    settings = _read_config(request.config) if request.config is not None else {}
+    settings = read_config(request.config) if request.config is not None else {}
+    if request.zookeeper is not None:
+        settings["zookeeper.connect"] = request.zookeeper
     if request.data is not None:
         settings["log.dirs"] = request.data
     elif "log.dirs" not in settings and "log.dir" not in settings:
         settings["log.dirs"] = default_data(environment)
     if request.host is not None or request.port is not None or "listeners" not in settings:
-        port = _number("port", request.port or "9092")
-        settings["listeners"] = f"PLAINTEXT://{_joined(request.host or '127.0.0.1', port)}"
+        port = number("port", request.port or "9092")
+        settings["listeners"] = f"PLAINTEXT://{joined(request.host or '127.0.0.1', port)}"
+    return {**settings, **set_by_hand(request)}
+
+
+def set_by_hand(request: Request) -> dict[str, str]:
+    """What `--set` says."""
+    settings = {}
     for pair in request.settings:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
@@ -290,7 +325,7 @@ def default_data(environment: Mapping[str, str]) -> str:
     return os.path.join(base, "headrace")
 
 
-def _read_config(path: str) -> dict[str, str]:
+def read_config(path: str) -> dict[str, str]:
     from headrace.runtime.properties import parse_properties
 
     try:

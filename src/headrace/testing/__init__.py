@@ -1,7 +1,8 @@
 """For tests, ours and yours: a broker in one line, a clock that jumps, a disk that loses bytes.
 
-`Broker` is a real broker process; `VirtualClock` and `MemoryDisk` stand in for the outside world in
-tests of code that takes a clock or a disk as an argument.
+`Broker` is a real broker process, `Cluster` several with their ZooKeeper; `VirtualClock` and
+`MemoryDisk` stand in for the outside world in tests of code that takes a clock or a disk as an
+argument.
 """
 
 from __future__ import annotations
@@ -10,14 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headrace.testing.broker import Broker, BrokerFailed
+    from headrace.testing.cluster import Cluster, ClusterBroker
     from headrace.testing.memory_disk import MemoryDisk, SimulatedCrash
     from headrace.testing.virtual_clock import VirtualClock
 
-__all__ = ["Broker", "BrokerFailed", "MemoryDisk", "SimulatedCrash", "VirtualClock"]
+__all__ = [
+    "Broker",
+    "BrokerFailed",
+    "Cluster",
+    "ClusterBroker",
+    "MemoryDisk",
+    "SimulatedCrash",
+    "VirtualClock",
+]
 
 _HOMES = {
     "Broker": "broker",
     "BrokerFailed": "broker",
+    "Cluster": "cluster",
+    "ClusterBroker": "cluster",
     "MemoryDisk": "memory_disk",
     "SimulatedCrash": "memory_disk",
     "VirtualClock": "virtual_clock",

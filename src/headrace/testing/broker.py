@@ -150,6 +150,7 @@ class Broker:
         process = self._process
         if process is not None:
             process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGCONT)  # one that was paused hears of it too
             try:
                 code = process.wait(_STOP_TIMEOUT_S)
             except subprocess.TimeoutExpired:
@@ -166,6 +167,15 @@ class Broker:
             self._process.kill()
             self._process.wait()
             self._reap()
+
+    def pause(self) -> None:
+        """Stop it in its tracks (SIGSTOP), as a long pause of a machine does."""
+        os.kill(self.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+    def resume(self) -> None:
+        """Let it go on (SIGCONT)."""
+        os.kill(self.pid, signal.SIGCONT)
 
     def _reap(self) -> None:
         if self._reader is not None:

@@ -1,4 +1,4 @@
-"""The pytest fixture `headrace_broker`: a broker for the whole test run, started when first used.
+"""Pytest fixtures: `headrace_broker`, `headrace_cluster`; each is started when first used.
 
 Installed with Headrace; nothing to configure. Import is cheap, because pytest loads it always.
 """
@@ -12,6 +12,7 @@ import pytest
 
 if TYPE_CHECKING:
     from headrace.testing.broker import Broker
+    from headrace.testing.cluster import Cluster
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +22,12 @@ def headrace_broker() -> Iterator[Broker]:
 
     with Broker() as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def headrace_cluster() -> Iterator[Cluster]:
+    """Three running brokers and their ZooKeeper; `headrace_cluster.bootstrap_servers`."""
+    from headrace.testing.cluster import Cluster
+
+    with Cluster(brokers=3) as cluster:
+        yield cluster

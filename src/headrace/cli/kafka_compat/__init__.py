@@ -80,3 +80,51 @@ def kafka_rest_start() -> int:
     from headrace.cli.kafka_compat.starting import kafka_rest
 
     return main(kafka_rest)
+
+
+def kafka_topics() -> int:
+    from headrace.cli.kafka_compat.topics import run
+
+    return main(run)
+
+
+def kafka_reassign_partitions() -> int:
+    from headrace.cli.kafka_compat.reassign_partitions import run
+
+    return main(run)
+
+
+def kafka_leader_election() -> int:
+    from headrace.cli.kafka_compat.leader_election import run
+
+    return main(run)
+
+
+def kafka_replica_verification() -> int:
+    from headrace.cli.kafka_compat.replica_verification import run
+
+    return main(run)
+
+
+def kafka_cluster() -> int:
+    from headrace.cli.kafka_compat.cluster import run
+
+    return main(run)
+
+
+def zookeeper_server_start() -> int:
+    from headrace.cli.kafka_compat.zookeeper_server import start
+
+    return main(start)
+
+
+def zookeeper_server_stop() -> int:
+    from headrace.cli.kafka_compat.zookeeper_server import stop
+
+    return main(stop)
+
+
+def zookeeper_shell() -> int:
+    from headrace.cli.kafka_compat.zookeeper_shell import zookeeper_shell as run
+
+    return main(run)

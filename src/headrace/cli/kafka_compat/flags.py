@@ -1,7 +1,8 @@
 """Flags as Kafka's tools take them: `--name value`, `--name=value`, `--name`, in any order.
 
-A table says which there are; whatever is not in it is refused by name, since a flag that is
-silently left out changes what a script means.
+One dash is as good as two, and the beginning of a name is enough while only one begins so. A table
+says which there are; whatever is not in it is refused by name, since a flag that is silently left
+out changes what a script means.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def parse(words: list[str], known: Mapping[str, Takes]) -> Given:
     values: dict[str, list[str]] = {}
     rest = list(reversed(words))
     while rest:
-        flag, equals, value = rest.pop().partition("=")
+        word, equals, value = rest.pop().partition("=")
+        flag = _named(word, known)
         takes = known.get(flag)
         if takes is None:
             hint = did_you_mean(flag, known) or "see --help"
@@ -86,6 +88,17 @@ def parse(words: list[str], known: Mapping[str, Takes]) -> Given:
             raise WrongUsage(f'{flag} "{value}" has no value', f"write {flag} KEY=VALUE")
         values.setdefault(flag, []).append(value)
     return Given(values)
+
+
+def _named(word: str, known: Mapping[str, Takes]) -> str:
+    """The flag that a word stands for; the word itself if it stands for none."""
+    if word in known or not word.startswith("-"):
+        return word
+    full = f"--{word.lstrip('-')}"
+    found = [flag for flag in known if flag == full] or [
+        flag for flag in known if flag.startswith(full) and len(full) > 2
+    ]
+    return found[0] if len(found) == 1 else word
 
 
 def read_properties(path: str) -> dict[str, str]:

@@ -1,0 +1,445 @@
+"""The administrative requests of a cluster.
+
+A request goes to the controller, so that whoever changes something and looks again sees it: other
+brokers hear of it a moment later. Where it cannot be reached any other broker will do. Only the
+settings and the disks of a broker are asked of that broker. A connection that is lost on the way is
+opened to another broker and the request sent again, within the client's time. Errors come back as
+values where there is one for each partition, and as `Refused` where one concerns the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Self
+
+from headrace.cli.administration.views import (
+    BrokerView,
+    ClusterView,
+    PartitionView,
+    Reassignment,
+    Setting,
+    TopicView,
+    by_topic,
+)
+from headrace.cli.failures import Failure, did_you_mean
+from headrace.cli.reach import reach
+from headrace.cli.target import Target
+from headrace.client.cluster import Cluster
+from headrace.client.connection import Connection, ConnectionLost, Unreachable
+from headrace.client.faults import BrokerRefused, error_named
+from headrace.client.settings import ClientSettings, client_settings
+from headrace.errors import Error, HeadraceError
+from headrace.types import TopicPartition
+
+PREFERRED: Final = 0
+UNCLEAN: Final = 1
+TOPIC: Final = 2
+BROKER: Final = 4
+_SET: Final = 0
+_DELETE: Final = 1
+_DEFAULT_SOURCE: Final = 5
+_DESCRIBE_TOPIC_PARTITIONS: Final = 75
+_PAGE: Final = 2000
+_TIMEOUT_MS: Final = 60_000
+
+
+class Refused(HeadraceError):
+    """A broker answered with an error that concerns the whole request."""
+
+    def __init__(self, code: int, message: str | None) -> None:
+        self.error = error_named(code)
+        super().__init__(message or in_words(self.error))
+
+
+class Fault(NamedTuple):
+    """Why one of many things was not done."""
+
+    error: Error
+    message: str
+
+
+class Changes(NamedTuple):
+    """New values of settings of one topic or broker; None returns one to its default."""
+
+    kind: int
+    name: str
+    values: Mapping[str, str | None]
+
+
+def in_words(error: Error) -> str:
+    """An error that a broker gave no words to."""
+    return f"the broker answers {error.name}"
+
+
+def connect(target: Target) -> Admin:
+    """A client of these brokers; a failure with the reason if none of them can be reached."""
+    settings, _ = client_settings({**target.properties, "bootstrap.servers": target.servers})
+    # Looked at first, because a client waits a while for a broker that may only be starting.
+    reach(target)
+    return Admin(settings)
+
+
+class Admin(AbstractContextManager["Admin"]):
+    """One cluster; use as a context manager, or `close` it."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        self._cluster = Cluster(settings)
+        self._preferred = self._find_controller()
+
+    def close(self) -> None:
+        self._cluster.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- asking -----------------------------------------------------------------------------------
+
+    def ask(self, request: Any) -> Any:
+        """The answer of the controller, or of whoever answers."""
+        deadline = self._cluster.deadline(f"asking {type(request).__name__}")
+        while True:
+            try:
+                connection = self._preferred or self._cluster.any_broker(within=deadline)
+                return self._cluster.call(connection, request, deadline)
+            except (ConnectionLost, Unreachable) as error:
+                self._preferred = None
+                deadline.rest(error)
+
+    def _find_controller(self) -> Connection | None:
+        from headrace.wire.messages.metadata import MetadataRequest
+
+        try:
+            self._cluster.topics([])
+            told = self._cluster.any_broker().call(MetadataRequest(topics=[]))
+            return self._cluster.broker(told.controller_id)
+        except (ConnectionLost, Unreachable, BrokerRefused):
+            return None
+
+    def ask_broker(self, broker_id: int, request: Any) -> Any:
+        """The answer of this broker."""
+        return self.connection(broker_id).call(request)
+
+    def connection(self, broker_id: int) -> Connection:
+        """A connection to one broker."""
+        self._cluster.topics([])
+        return self._cluster.broker(broker_id)
+
+    # -- looking ----------------------------------------------------------------------------------
+
+    def describe_cluster(
+        self, *, controllers: bool = False, include_fenced: bool = False
+    ) -> ClusterView:
+        """The brokers, or the controllers of a KRaft quorum."""
+        from headrace.wire.messages.describe_cluster import DescribeClusterRequest
+
+        request = DescribeClusterRequest(
+            include_cluster_authorized_operations=False,
+            endpoint_type=2 if controllers else 1,
+            include_fenced_brokers=include_fenced,
+        )
+        answer = self.ask(request)
+        _raise_for(answer.error_code, answer.error_message)
+        brokers = [
+            BrokerView(each.broker_id, each.host, each.port, each.rack, each.is_fenced)
+            for each in answer.brokers
+        ]
+        return ClusterView(answer.cluster_id, answer.controller_id, tuple(sorted(brokers)))
+
+    def topics(self) -> list[TopicView]:
+        """All topics by name, without what only `describe` tells."""
+        from headrace.wire.messages.metadata import MetadataRequest
+
+        answer = self.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False))
+        found = [
+            TopicView(
+                each.name,
+                each.topic_id,
+                each.is_internal,
+                tuple(sorted(_partition(one, None, None) for one in each.partitions)),
+            )
+            for each in answer.topics
+            if not each.error_code
+        ]
+        return sorted(found)
+
+    def describe(self, names: Collection[str]) -> list[TopicView]:
+        """These topics in the order of their names; `Refused` for one that does not exist."""
+        from headrace.wire.messages.describe_topic_partitions import (
+            DescribeTopicPartitionsRequest,
+            TopicRequest,
+        )
+
+        if not names:
+            return []
+        if _DESCRIBE_TOPIC_PARTITIONS not in self._cluster.any_broker().served():
+            return [topic for topic in self.topics() if topic.name in names]
+        wanted = [TopicRequest(name=name) for name in sorted(names)]
+        pages: dict[str, TopicView] = {}
+        cursor = None
+        while True:
+            page = self.ask(
+                DescribeTopicPartitionsRequest(
+                    topics=wanted, response_partition_limit=_PAGE, cursor=cursor
+                )
+            )
+            for each in page.topics:
+                _raise_for(each.error_code, f"Topic {each.name} not found.")
+                partitions = [
+                    _partition(one, one.eligible_leader_replicas, one.last_known_elr)
+                    for one in each.partitions
+                ]
+                before = pages[each.name].partitions if each.name in pages else ()
+                pages[each.name] = TopicView(
+                    each.name, each.topic_id, each.is_internal, (*before, *partitions)
+                )
+            cursor = page.next_cursor
+            if cursor is None:
+                return sorted(pages.values())
+            wanted = [each for each in wanted if each.name >= cursor.topic_name]
+
+    def topic_settings(self, names: Collection[str]) -> dict[str, list[Setting]]:
+        """Every setting of these topics, by name."""
+        from headrace.wire.messages.describe_configs import (
+            DescribeConfigsRequest,
+            DescribeConfigsResource,
+        )
+
+        if not names:
+            return {}
+        resources = [
+            DescribeConfigsResource(
+                resource_type=TOPIC, resource_name=name, configuration_keys=None
+            )
+            for name in names
+        ]
+        answer = self.ask(DescribeConfigsRequest(resources=resources))
+        found = {}
+        for each in answer.results:
+            _raise_for(each.error_code, each.error_message)
+            found[each.resource_name] = [
+                Setting(one.name, one.value, one.config_source == _DEFAULT_SOURCE)
+                for one in each.configs
+            ]
+        return found
+
+    def reassignments(
+        self, partitions: Collection[TopicPartition] | None = None
+    ) -> dict[TopicPartition, Reassignment]:
+        """What is on the move, of these partitions or of all."""
+        from headrace.wire.messages.list_partition_reassignments import (
+            ListPartitionReassignmentsRequest,
+            ListPartitionReassignmentsTopics,
+        )
+
+        topics = None
+        if partitions is not None:
+            topics = [
+                ListPartitionReassignmentsTopics(name=name, partition_indexes=indexes)
+                for name, indexes in by_topic(partitions).items()
+            ]
+        answer = self.ask(ListPartitionReassignmentsRequest(topics=topics))
+        _raise_for(answer.error_code, answer.error_message)
+        return {
+            TopicPartition(topic.name, each.partition_index): Reassignment(
+                tuple(each.replicas), tuple(each.adding_replicas), tuple(each.removing_replicas)
+            )
+            for topic in answer.topics
+            for each in topic.partitions
+        }
+
+    # -- changing ---------------------------------------------------------------------------------
+
+    def create(
+        self,
+        name: str,
+        partitions: int | None,
+        replication_factor: int | None,
+        assignment: Sequence[Sequence[int]],
+        settings: Mapping[str, str],
+    ) -> None:
+        """Create a topic; None takes the brokers' default, an assignment excludes both numbers."""
+        from headrace.wire.messages.create_topics import (
+            CreatableReplicaAssignment,
+            CreatableTopic,
+            CreatableTopicConfig,
+            CreateTopicsRequest,
+        )
+
+        topic = CreatableTopic(
+            name=name,
+            num_partitions=partitions or -1,
+            replication_factor=replication_factor or -1,
+            assignments=[
+                CreatableReplicaAssignment(partition_index=number, broker_ids=list(replicas))
+                for number, replicas in enumerate(assignment)
+            ],
+            configs=[
+                CreatableTopicConfig(name=key, value=value) for key, value in settings.items()
+            ],
+        )
+        for each in self.ask(CreateTopicsRequest(topics=[topic])).topics:
+            _raise_for(each.error_code, each.error_message)
+
+    def grow(self, counts: Mapping[str, int], assignment: Sequence[Sequence[int]]) -> None:
+        """Give topics more partitions, the new ones to these brokers if any are named."""
+        from headrace.wire.messages.create_partitions import (
+            CreatePartitionsAssignment,
+            CreatePartitionsRequest,
+            CreatePartitionsTopic,
+        )
+
+        places = [CreatePartitionsAssignment(broker_ids=list(each)) for each in assignment]
+        topics = [
+            CreatePartitionsTopic(name=name, count=count, assignments=places or None)
+            for name, count in counts.items()
+        ]
+        request = CreatePartitionsRequest(
+            topics=topics, timeout_ms=_TIMEOUT_MS, validate_only=False
+        )
+        for each in self.ask(request).results:
+            _raise_for(each.error_code, each.error_message)
+
+    def delete(self, names: Collection[str]) -> None:
+        from headrace.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+
+        request = DeleteTopicsRequest(
+            topics=[DeleteTopicState(name=name) for name in names],
+            topic_names=list(names),
+            timeout_ms=_TIMEOUT_MS,
+        )
+        for each in self.ask(request).responses:
+            _raise_for(each.error_code, each.error_message)
+
+    def reassign(
+        self,
+        wanted: Mapping[TopicPartition, Sequence[int] | None],
+        *,
+        may_change_factor: bool = True,
+    ) -> dict[TopicPartition, Fault]:
+        """Give partitions other replicas; None calls a reassignment off. Returns what failed."""
+        from headrace.wire.messages.alter_partition_reassignments import (
+            AlterPartitionReassignmentsRequest,
+            ReassignablePartition,
+            ReassignableTopic,
+        )
+
+        topics = [
+            ReassignableTopic(
+                name=name,
+                partitions=[
+                    ReassignablePartition(
+                        partition_index=index,
+                        replicas=_listed(wanted[TopicPartition(name, index)]),
+                    )
+                    for index in indexes
+                ],
+            )
+            for name, indexes in by_topic(wanted.keys()).items()
+        ]
+        answer = self.ask(
+            AlterPartitionReassignmentsRequest(
+                allow_replication_factor_change=may_change_factor, topics=topics
+            )
+        )
+        _raise_for(answer.error_code, answer.error_message)
+        return {
+            TopicPartition(topic.name, each.partition_index): _fault(each)
+            for topic in answer.responses
+            for each in topic.partitions
+            if each.error_code
+        }
+
+    def elect(
+        self, kind: int, partitions: Collection[TopicPartition] | None
+    ) -> dict[TopicPartition, Fault | None]:
+        """Elect leaders of these partitions, or of all; None where one was elected."""
+        from headrace.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+
+        topics = None
+        if partitions is not None:
+            topics = [
+                TopicPartitions(topic=name, partitions=indexes)
+                for name, indexes in by_topic(partitions).items()
+            ]
+        answer = self.ask(ElectLeadersRequest(election_type=kind, topic_partitions=topics))
+        _raise_for(answer.error_code, None)
+        return {
+            TopicPartition(topic.topic, each.partition_id): _fault(each)
+            if each.error_code
+            else None
+            for topic in answer.replica_election_results
+            for each in topic.partition_result
+        }
+
+    def alter_settings(self, changes: Iterable[Changes]) -> None:
+        """Set and delete settings; those of a broker are sent to it, if it lives."""
+        from headrace.wire.messages.incremental_alter_configs import (
+            AlterableConfig,
+            AlterConfigsResource,
+            IncrementalAlterConfigsRequest,
+        )
+
+        for change in changes:
+            configs = [
+                AlterableConfig(
+                    name=key, config_operation=_DELETE if value is None else _SET, value=value
+                )
+                for key, value in change.values.items()
+            ]
+            resource = AlterConfigsResource(
+                resource_type=change.kind, resource_name=change.name, configs=configs
+            )
+            request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
+            if change.kind == BROKER and int(change.name) in self.describe_cluster().ids:
+                answer = self.ask_broker(int(change.name), request)
+            else:
+                answer = self.ask(request)
+            for each in answer.responses:
+                _raise_for(each.error_code, each.error_message)
+
+
+def find_topic(topics: Sequence[TopicView], name: str) -> TopicView:
+    """The topic of this name, or a failure with the names that look alike."""
+    for topic in topics:
+        if topic.name == name:
+            return topic
+    hint = did_you_mean(name, [topic.name for topic in topics]) or 'see "headrace topic list"'
+    raise Failure(f'there is no topic "{name}"', hint)
+
+
+def _partition(
+    each: Any, eligible: Sequence[int] | None, last_eligible: Sequence[int] | None
+) -> PartitionView:
+    return PartitionView(
+        each.partition_index,
+        each.leader_id if each.leader_id >= 0 else None,
+        tuple(each.replica_nodes),
+        tuple(each.isr_nodes),
+        tuple(each.offline_replicas),
+        None if eligible is None else tuple(eligible),
+        None if last_eligible is None else tuple(last_eligible),
+    )
+
+
+def _listed(replicas: Sequence[int] | None) -> list[int] | None:
+    return None if replicas is None else list(replicas)
+
+
+def _fault(each: Any) -> Fault:
+    error = error_named(each.error_code)
+    return Fault(error, each.error_message or in_words(error))
+
+
+def _raise_for(code: int, message: str | None) -> None:
+    if code != Error.NONE:
+        raise Refused(code, message)

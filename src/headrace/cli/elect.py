@@ -1,0 +1,92 @@
+"""`headrace topic elect`: give leadership back to preferred replicas, or to any that is left."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from headrace.cli.administration.client import PREFERRED, UNCLEAN, connect, find_topic
+from headrace.cli.completion import complete_topic
+from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.options import (
+    DEFAULT_SERVERS,
+    NONE_GIVEN,
+    OutputOption,
+    Properties,
+    Servers,
+)
+from headrace.cli.output import Output, emit_rows
+from headrace.cli.target import parse_target
+from headrace.errors import Error
+from headrace.types import TopicPartition
+
+EPILOG = "Example: headrace topic elect orders --preferred"
+
+TopicNames = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TOPIC…",
+        help="Default: all topics.",
+        autocompletion=complete_topic,
+        show_default=False,
+    ),
+]
+
+
+def elect(
+    names: TopicNames = None,
+    preferred: Annotated[
+        bool, typer.Option("--preferred", help="The first replica, where it is in sync.")
+    ] = False,
+    unclean: Annotated[
+        bool,
+        typer.Option(
+            "--unclean", help="Any live replica, where no leader is left. Records may be lost."
+        ),
+    ] = False,
+    partition: Annotated[
+        int | None, typer.Option("--partition", "-p", min=0, help="Only this one.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Let partitions choose their leader anew."""
+    if preferred == unclean:
+        raise WrongUsage("which leaders are wanted is not said", "give --preferred or --unclean")
+    if not names and (unclean or partition is not None):
+        raise WrongUsage("no topic is named", "an unclean election and --partition need topics")
+    asked = unclean and not yes and sys.stdin.isatty()
+    if asked and not typer.confirm("Records that only the lost leader had are gone then. Elect?"):
+        raise Failure("nothing was elected")
+    with connect(parse_target(servers, properties)) as admin:
+        wanted = None
+        if names:
+            topics = [find_topic(admin.topics(), name) for name in names]
+            wanted = [
+                TopicPartition(topic.name, each.number)
+                for topic in topics
+                for each in topic.partitions
+                if partition is None or each.number == partition
+            ]
+            if not wanted:
+                raise Failure(f"there is no partition {partition}", "see headrace topic describe")
+        outcome = admin.elect(UNCLEAN if unclean else PREFERRED, wanted)
+    rows = []
+    failed = 0
+    for where, fault in sorted(outcome.items()):
+        result = "elected" if fault is None else fault.message
+        if fault is not None and fault.error is Error.ELECTION_NOT_NEEDED:
+            result = "leads already"
+        elif fault is not None:
+            failed += 1
+        rows.append({"topic": where.topic, "partition": where.partition, "result": result})
+    if not rows and output is Output.TABLE:
+        print("every partition has that leader already")
+        return
+    emit_rows(rows, output, ["topic", "partition", "result"])
+    if failed:
+        raise Failure(f"{failed} of {len(rows)} partitions have no such leader", "see above")

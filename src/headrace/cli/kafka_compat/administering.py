@@ -1,0 +1,120 @@
+"""How Kafka's administrative tools reach a cluster, and how they end.
+
+Kafka's own end with 1 for every failure, wrong usage included, and print what the broker said
+without ornament; scripts look for both. `--zookeeper`, which Kafka took until its version 3, is
+answered by asking the brokers that are registered there.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+from headrace.cli.administration.client import Admin, connect
+from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.kafka_compat.flags import Given, Takes, parse, read_properties, usage
+from headrace.cli.target import parse_target
+from headrace.errors import Error, HeadraceError
+
+FAILED: Final = 1
+_BROKERS: Final = "/brokers/ids"
+_ZOOKEEPER_TIMEOUT_MS: Final = 6_000
+CONNECTING: Final = {
+    "--bootstrap-server": Takes.VALUE,
+    "--command-config": Takes.VALUE,
+}
+
+
+class Told(HeadraceError):
+    """What a tool prints before it ends with 1, word for word."""
+
+
+def read_flags(
+    name: str, words: list[str], known: Mapping[str, Takes], example: str
+) -> Given | None:
+    """The flags; None after `--help` and `--version` were answered. Wrong ones are `Told`."""
+    if not words or "--help" in words:
+        print(usage(name, known, example))
+        if not words:
+            raise Told("")
+        return None
+    if "--version" in words:
+        from headrace import __version__
+
+        print(f"{__version__} (headrace)")
+        return None
+    try:
+        return parse(words, known)
+    except WrongUsage as error:
+        raise Told(str(error)) from None
+
+
+def need(given: Given, *flags: str) -> None:
+    """Refuse a command line that lacks one of these."""
+    for flag in flags:
+        if not given.has(flag):
+            raise Told(f'Missing required argument "[{flag[2:]}]"')
+
+
+def one_of(given: Given, *flags: str) -> str:
+    """The one flag of these that was given."""
+    found = [flag for flag in flags if given.has(flag)]
+    if len(found) != 1:
+        raise Told(f"Command must include exactly one action: {', '.join(flags)}")
+    return found[0]
+
+
+def as_whole_number(given: Given, flag: str) -> int | None:
+    try:
+        return given.number(flag)
+    except WrongUsage as error:
+        raise Told(str(error)) from None
+
+
+def open_admin(servers: str, config: str | None) -> Admin:
+    """A client for these brokers with the settings of a properties file."""
+    properties = {} if config is None else read_properties(config)
+    return connect(parse_target(servers, [f"{key}={value}" for key, value in properties.items()]))
+
+
+def complain(text: str) -> int:
+    """Print to stderr and fail."""
+    if text:
+        print(text, file=sys.stderr)
+    return FAILED
+
+
+def bare(error: HeadraceError) -> str:
+    """What happened, without the remedy that our own commands add."""
+    return error.cause if isinstance(error, Failure) else str(error)
+
+
+def java_name(error: Error) -> str:
+    """UNKNOWN_TOPIC_OR_PARTITION is org.apache.kafka.common.errors.UnknownTopicOrPartition…"""
+    words = "".join(word.capitalize() for word in error.name.split("_"))
+    return f"org.apache.kafka.common.errors.{words.removesuffix('Exception')}Exception"
+
+
+def brokers_in_zookeeper(hosts: str) -> str:
+    """The addresses of the brokers that are registered below this connect string."""
+    from headrace.coordination import zookeeper
+
+    print(
+        f"headrace: --zookeeper is of the past; the brokers registered at {hosts} are asked "
+        "(use --bootstrap-server)",
+        file=sys.stderr,
+    )
+    tree = zookeeper.connect(hosts, connection_timeout_ms=_ZOOKEEPER_TIMEOUT_MS)
+    try:
+        nodes = tree.subtree(_BROKERS)
+    finally:
+        tree.close()
+    registered = [json.loads(node.data) for path, node in nodes.items() if path != _BROKERS]
+    addresses = [
+        endpoint.partition("://")[2] for each in registered for endpoint in each["endpoints"][:1]
+    ]
+    if not addresses:
+        raise Told(f"No broker is registered at {hosts}")
+    return ",".join(addresses)
