@@ -9,7 +9,7 @@ SEED   ?= 1
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-spark setup-dev demo test check format bench sim conformance docs lock clean
+.PHONY: help setup setup-spark setup-dev demo test check format bench sim chaos conformance docs lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ bench: setup-dev ## Measure Headrace beside Apache Kafka; prints ratios.
 
 sim: setup-dev ## Replay one seed of the simulation: make sim SEED=8412.
 	HEADRACE_SEED=$(SEED) $(BIN)/python -m pytest tests/simulation --ignore tests/simulation/test_planted_faults.py -p no:randomly $(ARGS)
+
+chaos: setup-dev ## Chaos on a cluster of real processes, ten minutes; ARGS="--minutes 60 --seed 1".
+	$(BIN)/python -m tests.chaos.cluster $(ARGS)
 
 conformance: setup-dev ## Other projects' suites, compared with Apache Kafka; ARGS="--quick", "--only librdkafka".
 	$(BIN)/python -m tests.suites $(ARGS)

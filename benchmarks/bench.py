@@ -17,6 +17,7 @@ from pathlib import Path
 
 from benchmarks.brokers import Broker, Launcher
 from benchmarks.clients import JavaClients
+from benchmarks.clusters import Cluster
 from benchmarks.table import Row, Sample, Samples, format_value
 
 Pair = tuple[Broker, Broker]
@@ -61,6 +62,18 @@ class Bench:
             yield broker
         finally:
             broker.close()
+
+    @contextmanager
+    def cluster(self, launcher: Launcher, settings: Mapping[str, str]) -> Iterator[Cluster]:
+        """Three brokers, started; gone with their data afterwards."""
+        folder = self._folder / f"{next(self._names)}-{launcher.name}-cluster"
+        cluster = Cluster(launcher, folder, settings)
+        try:
+            self.say(f"starting three brokers of {launcher.name}")
+            cluster.start()
+            yield cluster
+        finally:
+            cluster.close()
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:

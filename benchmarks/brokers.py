@@ -42,6 +42,23 @@ class Launcher(Protocol):
         ...
 
 
+class Served(Protocol):
+    """Whatever serves clients: one broker, or a cluster of them."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def bootstrap(self) -> str: ...
+
+    @property
+    def address(self) -> wire.Address: ...
+
+    def cpu_seconds(self) -> float: ...
+
+    def wait_until(self, question: wire.Question, *, what: str) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class HeadraceLauncher:
     """`headrace up`; there is nothing to prepare."""
@@ -137,6 +154,14 @@ class Broker:
 
     def rss_mib(self) -> float:
         return processes.rss_mib(self._running().pid)
+
+    @property
+    def pid(self) -> int:
+        return self._running().pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
 
     def _running(self) -> subprocess.Popen[bytes]:
         self._check_alive()

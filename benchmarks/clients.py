@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import admin, programs
-from benchmarks.brokers import Broker
+from benchmarks.brokers import Broker, Served
 from benchmarks.errors import BenchmarkError
 from benchmarks.group_client import GroupLoad
 from benchmarks.kafka.server import tool_command
@@ -63,7 +63,7 @@ class JavaClients:
 
     def produce(
         self,
-        broker: Broker,
+        broker: Served,
         topic: str,
         records: int,
         record_size: int,

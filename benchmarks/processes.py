@@ -29,7 +29,12 @@ def cpu_seconds(pid: int) -> float:
 
 def rss_mib(pid: int) -> float:
     """Resident memory of the tree; a page shared by two processes counts twice."""
-    return sum(_rss_kib(one) for one in _tree(pid)) / 1024
+    return sum(_field_kib(one, "status", "VmRSS:") for one in _tree(pid)) / 1024
+
+
+def pss_mib(pid: int) -> float:
+    """Memory of the tree in which a page shared by n processes counts as an n-th for each."""
+    return sum(_field_kib(one, "smaps_rollup", "Pss:") for one in _tree(pid)) / 1024
 
 
 def end_group(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> None:
@@ -65,12 +70,12 @@ def _stat(pid: int) -> list[str]:
         return []
 
 
-def _rss_kib(pid: int) -> int:
+def _field_kib(pid: int, file: str, name: str) -> int:
     try:
-        status = (_PROC / str(pid) / "status").read_text()
+        text = (_PROC / str(pid) / file).read_text()
     except OSError:
         return 0
-    for line in status.splitlines():
-        if line.startswith("VmRSS:"):
+    for line in text.splitlines():
+        if line.startswith(name):
             return int(line.split()[1])
     return 0

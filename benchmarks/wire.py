@@ -33,8 +33,11 @@ _POLL_SECONDS = 0.005
 @dataclass(frozen=True, slots=True)
 class Metadata:
     brokers: int
+    controller: int
     leaders: dict[str, bool]
     """Topic → do all of its partitions have a leader?"""
+    leader_ids: dict[str, tuple[int, ...]]
+    """Topic → who leads its partitions, -1 where nobody does."""
 
 
 class Reader:
@@ -86,20 +89,22 @@ def metadata(address: Address, *, all_topics: bool, timeout_s: float = 30) -> Me
             reader.take("i"),
             reader.string(),
         )  # node, host, port, rack
-    reader.string(), reader.take("i")  # cluster id, controller
-    leaders = {}
+    reader.string()  # cluster id
+    controller = reader.take("i")
+    leaders, leader_ids = {}, {}
     for _ in range(reader.take("i")):
         error, name, _internal = reader.take("h"), reader.string(), reader.take("B")
-        led = [_partition_is_led(reader) for _ in range(reader.take("i"))]
-        leaders[name] = error == 0 and bool(led) and all(led)
-    return Metadata(brokers, leaders)
+        led_by = tuple(_leader(reader) for _ in range(reader.take("i")))
+        leaders[name] = error == 0 and bool(led_by) and min(led_by) >= 0
+        leader_ids[name] = led_by
+    return Metadata(brokers, controller, leaders, leader_ids)
 
 
-def _partition_is_led(reader: Reader) -> bool:
+def _leader(reader: Reader) -> int:
     error, _index, leader = reader.take("h"), reader.take("i"), reader.take("i")
     for _ in ("replicas", "in-sync replicas"):
         reader.raw(4 * reader.take("i"))
-    return error == 0 and leader >= 0
+    return leader if error == 0 else -1
 
 
 def can_fetch(address: Address, topic: str, partition: int, offset: int) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from benchmarks.cases import (
+    cluster,
     compaction,
+    failover,
     fsync,
     groups,
     latency,
@@ -28,4 +30,6 @@ SCENARIOS = (
     fsync.SCENARIO,
     spark.SCENARIO,
     services.SCENARIO,
+    cluster.SCENARIO,
+    failover.SCENARIO,
 )

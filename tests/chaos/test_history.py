@@ -16,6 +16,7 @@ from tests.chaos.history.finding import Anomaly
 from tests.chaos.history.index import Index
 from tests.chaos.history.journal import Journal, load
 from tests.chaos.history.operation import Kind, Operation, Outcome, Record
+from tests.chaos.history.progress import Healed
 from tests.chaos.legal_histories import LegalHistory
 
 LAG_LIMIT_MS = 1000
@@ -38,8 +39,9 @@ def operation(
     sent: tuple[Record, ...] = (),
     polled: tuple[Record, ...] = (),
     keys: tuple[str, ...] = (),
+    looked: tuple[Record, ...] = (),
 ) -> Operation:
-    return Operation(process, kind, outcome, at_ms, at_ms + 1, sent, polled, keys)
+    return Operation(process, kind, outcome, at_ms, at_ms + 1, sent, polled, keys, looked=looked)
 
 
 KEYS = ("t/0", "t/1")
@@ -72,8 +74,13 @@ CLEAN = [
 ]
 
 
+# Everything was whole again at 55 ms; these two have lived ever since.
+HEALED = Healed(55, ("reader", "other"))
+
+
 def found(history: list[Operation]) -> list[Anomaly]:
-    return [finding.anomaly for finding in check(history, lag_limit_ms=LAG_LIMIT_MS)]
+    findings = check(history, lag_limit_ms=LAG_LIMIT_MS, healed=HEALED)
+    return [finding.anomaly for finding in findings]
 
 
 def without(history: list[Operation], *values: str, process: str | None = None) -> list[Operation]:
@@ -133,6 +140,13 @@ PLANTED: dict[Anomaly, list[Operation]] = {
         operation("slow", Kind.POLL, 90, polled=CLEAN[12].polled[:5] + CLEAN[12].polled[6:]),
         operation("slow", Kind.POLL, 2090),
     ],
+    Anomaly.OFFSET_BACK: [
+        *CLEAN,
+        operation("watcher", Kind.LOOK, 90, looked=(a(10, "high watermark"), b(4, "committed"))),
+        operation("watcher", Kind.LOOK, 95, looked=(a(9, "high watermark"), b(4, "committed"))),
+    ],
+    # One consumer polled once after healing, and that failed.
+    Anomaly.STUCK: changed(CLEAN, 12, outcome=Outcome.INFO),
 }
 
 

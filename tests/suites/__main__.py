@@ -4,6 +4,7 @@
     python -m tests.suites --quick               ten minutes, for every change
     python -m tests.suites --only librdkafka     one family of suites, or one suite
     python -m tests.suites --broker kafka        against Apache Kafka itself
+    python -m tests.suites --brokers 3           against three brokers, replication factor 3
     python -m tests.suites --bootstrap 127.0.0.1:9092 [--data-dir DIR]
 
 A test that fails gets a second chance alone, as several measure time; both results are shown.
@@ -20,7 +21,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from headrace.testing import Broker
+from headrace.testing import Broker, Cluster
 from tests.behaviour.processes import free_port
 from tests.kafka.apache_kafka import ApacheKafka, classpath
 from tests.kafka.toolchain import cache_dir
@@ -51,6 +52,16 @@ KAFKA_PROPERTIES = {
     "super.users": "User:ANONYMOUS",
 }
 
+# What three brokers need beyond that; 0101 reads from the replica in the consumer's own rack.
+CLUSTER_PROPERTIES = {
+    "default.replication.factor": "3",
+    "offsets.topic.replication.factor": "3",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
+    "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+}
+RACKS = ("RACK0", "RACK1", "RACK2")
+
 
 @dataclass(frozen=True, slots=True)
 class Suite:
@@ -64,7 +75,14 @@ class Suite:
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
-def _librdkafka_suite(name: str, choice: Choice, *, in_quick: bool = True, **rest: str) -> Suite:
+def _librdkafka_suite(
+    name: str,
+    choice: Choice,
+    *,
+    calibrated: str = "1-broker",
+    in_quick: bool = True,
+    **rest: str,
+) -> Suite:
     def run(target: Target, tests: Collection[str] | None, quick: bool) -> Results:
         numbers = None if tests is None else numbers_of(tests)
         return librdkafka.run(target, replace(choice, numbers=numbers, quick=quick))
@@ -73,14 +91,26 @@ def _librdkafka_suite(name: str, choice: Choice, *, in_quick: bool = True, **res
         numbers = librdkafka.select(replace(choice, quick=True))
         return [test for names in numbers.values() for test in names]
 
-    calibrated = f"librdkafka-{name}-1-broker"
+    file = f"librdkafka-{name}-{calibrated}"
     selected = quick if in_quick else None
-    return Suite(f"librdkafka-{name}", "librdkafka", calibrated, run, selected, rest)
+    return Suite(f"librdkafka-{name}", "librdkafka", file, run, selected, rest)
 
 
-def suites(jobs: int) -> list[Suite]:
-    """Every suite, the quickest first."""
+def _java_suite() -> Suite:
+    return Suite(
+        "java",
+        "java",
+        "java-1-broker",
+        lambda target, tests, quick: java.run(target, tests=tests),
+        lambda: java.QUICK,
+    )
+
+
+def suites(jobs: int, brokers: int = 1) -> list[Suite]:
+    """Every suite, the quickest first; on several brokers those that ask for them."""
     classic = Choice(sockem=True, jobs=jobs)
+    if brokers > 1:
+        return [_java_suite(), _librdkafka_suite("classic", classic, calibrated="3-brokers")]
     consumer = Choice(protocol="consumer", jobs=jobs)
     noautocreate = Choice(scenario="noautocreate", jobs=jobs)
     off = {"auto.create.topics.enable": "false"}
@@ -92,13 +122,7 @@ def suites(jobs: int) -> list[Suite]:
             lambda target, tests, quick: kafka_python.run(target, tests=tests),
             lambda: calibration("kafka-python-1-broker"),
         ),
-        Suite(
-            "java",
-            "java",
-            "java-1-broker",
-            lambda target, tests, quick: java.run(target, tests=tests),
-            lambda: java.QUICK,
-        ),
+        _java_suite(),
         _librdkafka_suite("noautocreate", noautocreate, in_quick=False, **off),
         _librdkafka_suite("classic", classic),
         _librdkafka_suite("consumer", consumer),
@@ -117,11 +141,21 @@ def broker(options: argparse.Namespace, properties: Mapping[str, str]) -> Iterat
         if options.broker == "kafka":
             with ApacheKafka(classpath(), folder, {**settings, **KAFKA_PROPERTIES}) as kafka:
                 yield Target(kafka.bootstrap_servers, kafka.log_dir)
+        elif options.brokers > 1:
+            with Cluster(options.brokers, _of_a_cluster(settings), racks=RACKS) as cluster:
+                # Every broker has a replica of everything, so any folder serves the dump checks.
+                yield Target(cluster.bootstrap_servers, cluster.brokers[0].log_dir)
         else:
             port = free_port()
             settings["advertised.listeners"] = f"PLAINTEXT://127.0.0.1:{port}"
             with Broker(settings, data=folder, port=port) as ours:
                 yield Target(ours.bootstrap_servers, folder)
+
+
+def _of_a_cluster(settings: Mapping[str, str]) -> dict[str, str]:
+    """Every broker has an id of its own; a session as in production, not as in a quick test."""
+    shared = {key: value for key, value in settings.items() if key != "node.id"}
+    return {**shared, **CLUSTER_PROPERTIES, "zookeeper.session.timeout.ms": "18000"}
 
 
 def run_suite(suite: Suite, options: argparse.Namespace) -> tuple[Results, Comparison]:
@@ -138,7 +172,8 @@ def run_suite(suite: Suite, options: argparse.Namespace) -> tuple[Results, Compa
             again = suite.run(target, list(comparison.lost), options.quick)
             ours |= {test: result for test, result in again.items() if test in comparison.lost}
             comparison = compare(theirs, ours, exceptions=exceptions, selected=selected)
-    write_results(options.results / f"{suite.name}.json", ours)
+    size = "" if options.brokers == 1 else f"-{options.brokers}-brokers"
+    write_results(options.results / f"{suite.name}{size}.json", ours)
     text = describe(suite.name, theirs, ours, comparison)
     sys.stdout.write(f"\n{text}\n\n")
     sys.stdout.flush()
@@ -152,12 +187,15 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a part of each suite")
     parser.add_argument("--only", action="append", metavar="NAME", help="a suite or a family")
     parser.add_argument("--broker", choices=("headrace", "kafka"), default="headrace")
+    parser.add_argument("--brokers", type=int, choices=(1, 3), default=1, help="how many")
     parser.add_argument("--bootstrap", metavar="HOST:PORT", help="a broker that already runs")
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="that broker's folder")
     parser.add_argument("--jobs", type=int, default=1, help="librdkafka tests at a time")
     parser.add_argument("--no-retry", dest="retry", action="store_false", help="one chance only")
     parser.add_argument("--results", type=Path, metavar="DIR", help="where results are written")
     options = parser.parse_args()
+    if options.brokers > 1 and options.broker == "kafka" and not options.bootstrap:
+        parser.error("start three brokers of Apache Kafka yourself and name them by --bootstrap")
     options.results = options.results or cache_dir() / "conformance"
     options.results.mkdir(parents=True, exist_ok=True)
     return options
@@ -167,12 +205,14 @@ def main() -> int:
     options = parse()
     chosen = [
         suite
-        for suite in suites(options.jobs)
+        for suite in suites(options.jobs, options.brokers)
         if (not options.only or {suite.name, suite.family} & set(options.only))
         and (suite.quick is not None or not options.quick)
     ]
     if not chosen:
-        names = sorted({word for suite in suites(1) for word in (suite.name, suite.family)})
+        names = sorted(
+            {word for suite in suites(1, options.brokers) for word in (suite.name, suite.family)}
+        )
         sys.stderr.write(f"error: no such suite: try one of {', '.join(names)}\n")
         return 2
     lost = 0

@@ -35,12 +35,15 @@ class Crew:
 
     def _start(self, slot: str) -> subprocess.Popen[bytes]:
         self._lives[slot] += 1
-        module = f"{PACKAGE}.{slot.partition('-')[0]}"
         life = f"{slot}.{self._lives[slot]}"
         words = [self._bootstrap, str(self._folder), life, self._protocol]
-        command = [sys.executable, "-m", module, *words]
+        command = [*self._program(slot.partition("-")[0]), *words]
         with (self._folder / f"{slot}.err").open("ab") as err:
             return spawn(command, stdout=err, stderr=err)
+
+    def _program(self, kind: str) -> list[str]:
+        """The command of one kind of client, without its words."""
+        return [sys.executable, "-m", f"{PACKAGE}.{kind}"]
 
     def kill(self, slot: str) -> None:
         """End a life as a power cut does; the next `start_missing` begins another."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from tests.chaos.exactly_once.client import IMPATIENT, begin_life, now_ms, record_of
@@ -16,7 +18,7 @@ MOST_RECORDS = 1000
 class Reader:
     """One consumer over all partitions from their beginning."""
 
-    def __init__(self, bootstrap: str, journal: Journal) -> None:
+    def __init__(self, bootstrap: str, journal: Journal, keys: Sequence[str] = KEYS) -> None:
         self._journal = journal
         self._consumer = Consumer(
             {
@@ -28,10 +30,10 @@ class Reader:
                 "check.crcs": True,
             }
         )
-        places = [TopicPartition(*split_key(key), OFFSET_BEGINNING) for key in KEYS]
+        places = [TopicPartition(*split_key(key), OFFSET_BEGINNING) for key in keys]
         began_ms = now_ms()
         self._consumer.assign(places)
-        journal.note(Kind.ASSIGN, began_ms, now_ms(), keys=KEYS)
+        journal.note(Kind.ASSIGN, began_ms, now_ms(), keys=keys)
 
     def poll(self) -> list[Record]:
         began_ms = now_ms()

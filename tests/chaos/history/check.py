@@ -21,14 +21,23 @@ from tests.chaos.history.places import (
     unwritten,
 )
 from tests.chaos.history.positions import poll_jumps
+from tests.chaos.history.progress import Healed, offsets_back, stuck
 from tests.chaos.history.visibility import aborted_reads, lost_and_unseen, precommitted_reads
 
 LAG_LIMIT_MS = 60_000
 SHOWN_PER_ANOMALY = 5
 
 
-def check(history: Sequence[Operation], *, lag_limit_ms: int = LAG_LIMIT_MS) -> list[Finding]:
-    """Everything in this history that Kafka promises never to do."""
+def check(
+    history: Sequence[Operation],
+    *,
+    lag_limit_ms: int = LAG_LIMIT_MS,
+    healed: Healed | None = None,
+) -> list[Finding]:
+    """Everything in this history that Kafka promises never to do.
+
+    With `healed`, clients that lived on after that moment must have got something done.
+    """
     index = Index(history)
     return [
         *inconsistent_offsets(index),
@@ -41,6 +50,8 @@ def check(history: Sequence[Operation], *, lag_limit_ms: int = LAG_LIMIT_MS) -> 
         *poll_jumps(index),
         *circular_flows(index),
         *realtime_lag(index, lag_limit_ms),
+        *offsets_back(index),
+        *(stuck(index, healed) if healed is not None else ()),
     ]
 
 

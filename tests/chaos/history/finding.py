@@ -27,6 +27,8 @@ class Anomaly(StrEnum):
     NONMONOTONIC_SEND = "nonmonotonic-send"  # a later send has the lower offset
     INT_NONMONOTONIC_SEND = "int-nonmonotonic-send"
     REALTIME_LAG = "realtime-lag"  # a consumer stood still while records waited
+    OFFSET_BACK = "offset-back"  # a high watermark or a committed offset went back
+    STUCK = "stuck"  # a client got nothing done although everything was healed
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,11 +51,13 @@ class Journal:
         polled: Sequence[Record] = (),
         keys: Sequence[str] = (),
         rebalanced: Sequence[str] = (),
+        looked: Sequence[Record] = (),
     ) -> int:
         """Note what is about to be done; the answer names it in `commit` and `end`."""
         number = self._next_id
         self._next_id += 1
         lists = {"sent": sent, "polled": polled, "keys": keys, "rebalanced": rebalanced}
+        lists["looked"] = looked
         self._write(
             {
                 "line": "begin",
@@ -91,9 +93,12 @@ class Journal:
         polled: Sequence[Record] = (),
         keys: Sequence[str] = (),
         rebalanced: Sequence[str] = (),
+        looked: Sequence[Record] = (),
     ) -> None:
-        """A poll, an assignment or a rebalance: it has happened when it is written down."""
-        number = self.begin(kind, began_ms, polled=polled, keys=keys, rebalanced=rebalanced)
+        """A poll, an assignment, a rebalance or a look: it has happened when it is written down."""
+        number = self.begin(
+            kind, began_ms, polled=polled, keys=keys, rebalanced=rebalanced, looked=looked
+        )
         self.end(number, Outcome.OK, now_ms)
 
     def _write(self, fields: dict[str, Any]) -> None:

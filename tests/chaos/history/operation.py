@@ -23,6 +23,7 @@ class Kind(StrEnum):
     SUBSCRIBE = "subscribe"  # the group decides; each decision is a rebalance
     REBALANCE = "rebalance"  # from now on the consumer holds `keys`
     CRASH = "crash"  # the process ended, whether killed or by itself
+    LOOK = "look"  # offsets that may only grow, as they stood at a moment
 
 
 class Outcome(StrEnum):
@@ -54,6 +55,7 @@ class Operation:
     polled: tuple[Record, ...] = ()  # in the order in which they were handed out
     keys: tuple[str, ...] = ()  # of assign, subscribe and rebalance
     rebalanced: tuple[str, ...] = ()  # keys that changed hands while the operation polled
+    looked: tuple[Record, ...] = ()  # offsets that were looked at; the value says which offset
 
     def to_json(self) -> dict[str, Any]:
         """The fields that differ from their default, as JSON knows them."""
@@ -64,7 +66,7 @@ class Operation:
             "began_ms": self.began_ms,
             "ended_ms": self.ended_ms,
         }
-        for name in ("sent", "polled", "keys", "rebalanced"):
+        for name in ("sent", "polled", "keys", "rebalanced", "looked"):
             if items := getattr(self, name):
                 fields[name] = [list(item) if isinstance(item, Record) else item for item in items]
         return fields
@@ -81,4 +83,5 @@ class Operation:
             polled=tuple(Record(*item) for item in fields.get("polled", ())),
             keys=tuple(fields.get("keys", ())),
             rebalanced=tuple(fields.get("rebalanced", ())),
+            looked=tuple(Record(*item) for item in fields.get("looked", ())),
         )
