@@ -152,6 +152,7 @@ async def two_of(made: Town) -> tuple[Member, Member]:
 
 
 @pytest.mark.spec("book2:J-04", "admin:RC-24", "admin:RC-27")
+@pytest.mark.spec("book2:J-01")
 def test_the_first_broker_is_the_controller_and_the_next_takes_over(tmp_path: Path) -> None:
     """One at a time, with an epoch that grows; the successor elects leaders for the dead one."""
 

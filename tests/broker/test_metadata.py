@@ -108,6 +108,7 @@ def told(story: Callable[[Side, Side], object], folder: Path) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.spec("admin:RC-21")
 def test_what_one_broker_decides_the_other_follows(tmp_path: Path) -> None:
     """A new topic has a leader here and a follower there; its deletion takes both away."""
 

@@ -220,7 +220,7 @@ def test_a_silent_server_does_not_block_a_call_for_ever(own_server: ZooKeeperSer
         os.kill(own_server.pid, signal.SIGCONT)
 
 
-@pytest.mark.spec("admin:RC-43")
+@pytest.mark.spec("admin:RC-43", "book2:J-03")
 def test_an_ensemble_serves_while_more_than_half_of_it_live(tmp_path: Path) -> None:
     """Of three servers one may die, even the leader, and the session lives on; of two, none."""
     servers = start_ensemble(tmp_path, 3, properties={**QUICK, "initLimit": "20"})

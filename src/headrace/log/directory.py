@@ -169,9 +169,12 @@ class LogDirectory:
         found = self._sort_names(report, now_ms)
         for count, topic_partition in enumerate(found, start=1):
             try:
-                self.logs[topic_partition] = self._open_log(
+                log = self.logs[topic_partition] = self._open_log(
                     topic_partition, config_of(topic_partition.topic), now_ms
                 )
+                if log.flush_due(now_ms):
+                    # The last process was killed before its flush; what it wrote counts only now.
+                    log.flush()
                 report.loaded += 1
             except (CorruptData, OSError) as fault:
                 reason = str(fault)
@@ -234,7 +237,13 @@ class LogDirectory:
             raise ClientFault(
                 Error.KAFKA_STORAGE_ERROR, f"{topic_partition} cannot be created: {reason}"
             )
-        log = PartitionLog.create(self._disk, folder, topic_partition, topic_id, config, now_ms)
+        try:
+            log = PartitionLog.create(self._disk, folder, topic_partition, topic_id, config, now_ms)
+        except OSError:
+            # Half a folder must not keep the next try from making a whole one.
+            if self._disk.exists(folder):
+                self._disk.remove_folder(folder)
+            raise
         self.logs[topic_partition] = log
         return log
 

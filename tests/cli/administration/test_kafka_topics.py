@@ -58,6 +58,7 @@ def test_a_topic_lives_from_create_to_delete(tool: Tool, where: list[str], name:
 
 
 @pytest.mark.spec("slides:N03", "slides:N04")
+@pytest.mark.spec("book1:Z-10")
 def test_the_spellings_of_old_still_work(
     tool: Tool, where: list[str], trio: Cluster, name: str
 ) -> None:

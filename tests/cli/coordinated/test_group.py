@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -11,6 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from headrace.coordination import zookeeper
 from tests.cli.conftest import Headrace
 
 Join: TypeAlias = Callable[..., AbstractContextManager[Consumer]]
@@ -173,6 +175,26 @@ def test_an_exported_plan_can_be_read_back(
     assert reset(live, group, "--all-topics", "--to-latest") == {0: 10, 1: 10}
     assert reset(live, group, "--from-file", str(saved)) == {0: 4, 1: 10}
     assert offsets_of(live, group) == {0: 4, 1: 10}
+
+
+@pytest.mark.spec("book1:Z-08")
+def test_a_group_of_old_is_taken_over(
+    live: Headrace, group: str, filled: str, zookeeper_connect: str
+) -> None:
+    """Offsets that a consumer of old kept in ZooKeeper become the group's; odd ones are named."""
+    words = ["group", "reset", group, "--from-zookeeper", zookeeper_connect]
+    assert "has no offsets of a group" in live(*words).err
+    root = f"/consumers/{group}/offsets/{filled}"
+    with contextlib.closing(zookeeper.connect(zookeeper_connect)) as tree:
+        for depth in range(2, 6):
+            tree.create("/".join(root.split("/")[:depth]), b"")
+        tree.create(f"{root}/0", b"4")
+        tree.create(f"{root}/1", b"7")
+        assert reset(live, group, *words[3:]) == {0: 4, 1: 7}
+        assert offsets_of(live, group) == {0: 4, 1: 7}
+        tree.set(f"{root}/1", b"seven")
+    odd = live(*words)
+    assert (odd.code, f"{root}/1 in ZooKeeper does not hold an offset" in odd.err) == (1, True)
 
 
 def test_offsets_outside_the_log_are_brought_inside(

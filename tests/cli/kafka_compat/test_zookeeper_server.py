@@ -34,7 +34,7 @@ def properties(tmp_path: Path) -> tuple[Path, int]:
     return file, port
 
 
-@pytest.mark.spec("slides:B37", "slides:B38")
+@pytest.mark.spec("slides:B37", "slides:B38", "book2:J-03")
 def test_the_file_of_the_labs_starts_a_server(properties: tuple[Path, int]) -> None:
     """It says what it says of itself: three snapshots, no purge, no quorum, so it stands alone."""
     file, port = properties

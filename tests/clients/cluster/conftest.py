@@ -18,6 +18,7 @@ pytest.register_assert_rewrite("tests.clients.cluster.observing")
 
 PROPERTIES = {
     "replica.lag.time.max.ms": 2000,
+    "replica.high.watermark.checkpoint.interval.ms": 500,
     "replica.fetch.wait.max.ms": 200,
     "replica.fetch.backoff.ms": 100,
     "controlled.shutdown.retry.backoff.ms": 200,

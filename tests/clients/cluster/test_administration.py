@@ -22,6 +22,7 @@ from headrace.wire.messages.incremental_alter_configs import (
 )
 from tests.clients.cluster.clients import Writer, read_all
 from tests.clients.cluster.observing import Observer
+from tests.clients.contract import eventually
 from tests.clients.raw import batch_of
 from tests.clients.records import FIRST_TIMESTAMP_MS, Record
 from tests.clients.requests import EARLIEST, list_offsets_request, produced_bytes
@@ -45,6 +46,7 @@ def configure(observer: Observer, broker_id: int, topic: str, name: str, value: 
     assert outcome.error_code == Error.NONE, outcome.error_message
 
 
+@pytest.mark.spec("book2:J-01")
 def test_a_setting_that_one_broker_was_told_holds_on_all(
     observer: Observer, new_topic: Callable[..., str]
 ) -> None:
@@ -96,6 +98,22 @@ def test_deleted_records_are_deleted_on_every_replica(
         asked.replica_id = DEBUGGER
         ((found,),) = [each.partitions for each in observer.ask(broker_id, asked, 7).topics]
         assert (found.error_code, found.offset) == (Error.NONE, 7), broker_id
+
+
+@pytest.mark.spec("slides:B25")
+def test_each_replica_notes_what_is_committed(
+    cluster: Cluster, new_topic: Callable[..., str]
+) -> None:
+    """Every `replica.high.watermark.checkpoint.interval.ms` all brokers write it down."""
+    topic = new_topic({0: [1, 2, 3]})
+    Writer(cluster.bootstrap_servers, topic).write(b"a", b"b", b"c")
+
+    def noted(broker_id: int) -> bool:
+        file = cluster.broker(broker_id).log_dir / "replication-offset-checkpoint"
+        return file.exists() and f"{topic} 0 3" in file.read_text().splitlines()
+
+    for broker_id in (1, 2, 3):
+        eventually(lambda broker_id=broker_id: noted(broker_id), f"{broker_id} has noted it")  # type: ignore[misc]
 
 
 @pytest.mark.spec("admin:RC-22", "slides:B29")

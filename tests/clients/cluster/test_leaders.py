@@ -69,6 +69,7 @@ def test_a_follower_serves_neither_producers_nor_consumers(
             assert old.error_code == Error.NOT_LEADER_OR_FOLLOWER
 
 
+@pytest.mark.spec("book1:R-16")
 def test_an_old_leader_epoch_is_fenced(
     cluster: Cluster, observer: Observer, new_topic: Callable[..., str]
 ) -> None:

@@ -31,6 +31,11 @@ class Kind(Enum):
     OFFSET = "--to-offset"
     CURRENT = "--to-current"
     FILE = "--from-file"
+    ZOOKEEPER = "--from-zookeeper"
+
+
+LISTED: Final = (Kind.FILE, Kind.ZOOKEEPER)
+"""Wishes that say themselves which partitions they are about."""
 
 
 class Borders(NamedTuple):
@@ -106,8 +111,8 @@ def _wanted(
         return current + number
     if kind is Kind.CURRENT:
         return border.log_end_offset if current is None else current
-    if kind is Kind.FILE:
-        assert listed is not None, "a plan from a file has borders for its partitions only"
+    if kind in LISTED:
+        assert listed is not None, "such a plan has borders for the listed partitions only"
         return listed
     return number
 

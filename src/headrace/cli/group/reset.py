@@ -15,9 +15,10 @@ import typer
 
 from headrace.cli.durations import parse_duration_ms
 from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.group.legacy_offsets import read_legacy_offsets
 from headrace.cli.group.offsets import read_committed, read_offsets
 from headrace.cli.group.options import GroupName, Scope, ScopeOption, parse_scope
-from headrace.cli.group.plan import Borders, Kind, Step, build_plan, parse_csv, to_csv
+from headrace.cli.group.plan import LISTED, Borders, Kind, Step, build_plan, parse_csv, to_csv
 from headrace.cli.group.view import Group, TopicPart, read_groups
 from headrace.cli.kafka import (
     TIMEOUT_S,
@@ -66,6 +67,10 @@ ShiftOption: TypeAlias = Annotated[
 FileOption: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="CSV", help="Lines of TOPIC,PARTITION,OFFSET.")
 ]
+ZooKeeperOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="HOST:PORT", help="Where consumers of old kept the group's offsets."),
+]
 
 
 class Wish(NamedTuple):
@@ -91,6 +96,7 @@ def reset(
         bool, typer.Option("--to-current", help="Where it is; the end where it is nowhere.")
     ] = False,
     from_file: FileOption = None,
+    from_zookeeper: ZooKeeperOption = None,
     execute: Annotated[bool, typer.Option("--execute", help="Do it.")] = False,
     export: Annotated[bool, typer.Option("--export", help="Print the plan as CSV.")] = False,
     servers: Servers = DEFAULT_SERVERS,
@@ -107,16 +113,19 @@ def reset(
         Kind.OFFSET: to_offset,
         Kind.CURRENT: to_current or None,
         Kind.FILE: from_file,
+        Kind.ZOOKEEPER: from_zookeeper,
     }
     wish = choose_wish(given, now_ms=time.time_ns() // 1_000_000)
     listed = {} if from_file is None else parse_csv(_read(from_file), group)
     if execute and export:
         raise WrongUsage("--execute and --export exclude each other", "leave one of them out")
-    if (bool(topic) + all_topics) != (wish.kind is not Kind.FILE):
+    if (bool(topic) + all_topics) != (wish.kind not in LISTED):
         raise WrongUsage(
             "which partitions to move is not clear",
-            "give --topic or --all-topics or, with --from-file, neither",
+            "give --topic or --all-topics or, with --from-file or --from-zookeeper, neither",
         )
+    if from_zookeeper is not None:
+        listed = read_legacy_offsets(from_zookeeper, group)
     scope = parse_scope(topic)
     target = parse_target(servers, properties)
     admin = open_admin(target)
