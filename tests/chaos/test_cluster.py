@@ -36,7 +36,7 @@ def test_nothing_is_lost_when_leaders_die_freeze_and_are_cut_off(tmp_path: Path)
         java=False,
         session_timeout_ms=SESSION_TIMEOUT_MS,
         rest_seconds=(0.5, 1.0),
-        calm_seconds=5,
+        calm_seconds=15,
         drain_seconds=60,
     )
     verdict = run(tmp_path, plan)

@@ -47,6 +47,18 @@ def test_unknown_topics_and_partitions_are_named(cluster: Cluster, topic: str) -
         cluster.leader(topic, 7)
 
 
+def test_a_connection_that_the_broker_has_closed_is_not_used(open_cluster: Opened) -> None:
+    """Brokers close what was idle for long, or go and come back: the next question reconnects."""
+    with Broker() as broker:
+        cluster = open_cluster(broker.bootstrap_servers)
+        before = cluster.any_broker()
+        broker.stop()
+        broker.start()
+        response = cluster.any_broker().call(MetadataRequest(topics=[]))
+        assert len(response.brokers) == 1
+        assert not before.is_open
+
+
 def test_a_recreated_topic_has_another_id(cluster: Cluster, topic: str) -> None:
     """KIP-516: the cache does not hold on to the first life of a name."""
     before = cluster.topics([topic])[topic].topic_id

@@ -249,7 +249,7 @@ class Cluster:
 
     def any_broker(self, *, within: Deadline | None = None) -> Connection:
         """A connection to whoever answers: open ones, then brokers known, then bootstrap ones."""
-        alive = [opened for opened in self._connections.values() if opened.is_open]
+        alive = [opened for opened in self._connections.values() if opened.is_usable]
         if alive:
             # One that waits for a fetch would keep a short question waiting as well.
             return random.choice([opened for opened in alive if opened.is_idle] or alive)
@@ -276,7 +276,7 @@ class Cluster:
 
     def _connected(self, address: Address, deadline: Deadline) -> Connection:
         connection = self._connections.get(address)
-        if connection is not None and connection.is_open:
+        if connection is not None and connection.is_usable:
             return connection
         connection = self._connections[address] = self._connect(address, deadline)
         return connection

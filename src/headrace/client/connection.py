@@ -195,6 +195,15 @@ class Connection:
         """Whether no answer is outstanding that a further request would have to wait for."""
         return not self._awaited
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether another request may be sent. A broker closes connections that were idle for long;
+        nobody hears of it before looking, and then it is too late for the request.
+        """
+        if self.is_open and self.is_idle and self.has_input():
+            self.close()  # nothing is awaited, so what has come is the end, or no answer
+        return self.is_open
+
     def set_timeout(self, timeout_s: float) -> None:
         """Bound each wait from now on."""
         if self.is_open:
