@@ -62,8 +62,11 @@ class TransactionsLedger:
             "stable-goes-forward",
             f"the last stable offset of {where} was {before} and is {stable}",
         )
+        self.extend(where, stable, read_committed(log, before))
+
+    def extend(self, where: TopicPartition, stable: int, found: list[VisibleRecord]) -> None:
+        """These have become visible, and everything is stable up to an offset."""
         self._stable[where] = stable
-        found = read_committed(log, before)
         self.visible.setdefault(where, []).extend(found)
         for record in found:
             self._see(where, record)
@@ -83,6 +86,12 @@ class TransactionsLedger:
             self.sources[source] += 1
             if self.sources[source] > 1:
                 fail("exactly-once", f"{source!r} was transformed twice, again by {attempt}")
+
+    def cut(self, where: TopicPartition, stable: int) -> None:
+        """Records of a partition were lost, and might be: only those below an offset are left."""
+        self._stable[where] = min(stable, self._stable.get(where, 0))
+        kept = [record for record in self.visible.get(where, []) if record.offset < stable]
+        self.visible[where] = kept
 
     def forget(self, topic: str) -> None:
         """A topic was deleted."""

@@ -156,7 +156,11 @@ class Membership:
                 await self._catch_up()
                 pause_s = _FIRST_PAUSE_S
             except SessionLost:
-                continue  # The event that says so is on its way.
+                if self._session.tree is None:
+                    # The new session was over before we had joined: nobody will tell, open another.
+                    self._woken.set()
+                    await asyncio.sleep(_FIRST_PAUSE_S)
+                continue  # Otherwise the event that says so is on its way.
             except Exception as fault:
                 level = logs.SERVER.warning if isinstance(fault, HeadraceError) else None
                 (level or logs.SERVER.exception)("Following the cluster failed: %s", fault)

@@ -114,6 +114,9 @@ def _update(session: FetchSession, request: FetchRequest) -> None:
         if known is None:
             partitions[key] = wanted
         else:
+            if known.current_leader_epoch != wanted.current_leader_epoch:
+                # An answer to the question of another epoch is not read: tell all of it again.
+                known.high_watermark = known.last_stable_offset = known.log_start_offset = -1
             known.current_leader_epoch = wanted.current_leader_epoch
             known.fetch_offset = wanted.fetch_offset
             known.follower_log_start = wanted.follower_log_start

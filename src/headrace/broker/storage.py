@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from headrace.broker import logs
 from headrace.cluster.image import NO_LEADER, PartitionImage
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from headrace.cluster.image import ClusterImage, TopicImage
     from headrace.log import Flush, LogConfig, PartitionLog
     from headrace.runtime.clock import Clock
+
+_FULL_DISK_RETRY_S: Final = 1.0
 
 
 class Fetchers(Protocol):
@@ -263,13 +265,24 @@ class Storage:
         if partition in self._flushing:
             self._flushing[partition] = True
             return
-        flush = partition.log.begin_flush()
+        try:
+            flush = partition.log.begin_flush()
+        except OSError as fault:
+            # Its indexes found no room. Whoever waits for this flush waits until there is some.
+            self.on_disk_fault(*partition.topic_partition, fault)
+            self._loop.call_later(_FULL_DISK_RETRY_S, self._flush_again, partition)
+            return
         if flush is None:
             partition.on_flushed(partition.log.log_end_offset)
             return
         self._flushing[partition] = False
         future = self._loop.run_in_executor(self._executor, flush.run)
         future.add_done_callback(partial(self._flushed, partition, partition.log, flush))
+
+    def _flush_again(self, partition: Partition) -> None:
+        is_here = self.partitions.get(partition.topic_partition) is partition
+        if is_here and not partition.offline_reason:
+            self.flush(partition)
 
     def _flushed(
         self, partition: Partition, log: PartitionLog, flush: Flush, future: asyncio.Future[None]

@@ -3,10 +3,16 @@
 Truncations are rare and follow a failure of some broker, so they wait for the disk: a second
 failure must not bring back what was cut off. The caller writes the recovery point's checkpoint
 before it appends again, for the same reason.
+
+A cut that fails half-way leaves a log that nobody can use any more, also if it only failed because
+the disk is full: the fault says so with another number.
 """
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from headrace.log.roll import new_segment
@@ -25,17 +31,28 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
     if offset < segments[0].base_offset:
         truncate_fully_and_start_at(log, offset)
         return
-    _remove(log, segments.take_after(segments.index_of(offset)))
-    _set_end(log, segments.active.truncate_to(offset))
+    with _for_good_if_it_fails(log):
+        _remove(log, segments.take_after(segments.index_of(offset)))
+        _set_end(log, segments.active.truncate_to(offset))
 
 
 def truncate_fully_and_start_at(log: PartitionLog, offset: int) -> None:
     """Drop everything, so that the log begins and ends with `offset`."""
-    _remove(log, list(log.segments))
-    log.segments.start_over(new_segment(log, offset))
-    log.log_start_offset = offset
-    log.leader_epochs.clear()
-    _set_end(log, offset)
+    with _for_good_if_it_fails(log):
+        _remove(log, list(log.segments))
+        log.segments.start_over(new_segment(log, offset))
+        log.log_start_offset = offset
+        log.leader_epochs.clear()
+        _set_end(log, offset)
+
+
+@contextmanager
+def _for_good_if_it_fails(log: PartitionLog) -> Iterator[None]:
+    try:
+        yield
+    except OSError as fault:
+        reason = f"{log.topic_partition} could not be cut as a whole: {fault.strerror or fault}"
+        raise OSError(errno.EIO, reason) from fault
 
 
 def _remove(log: PartitionLog, segments: list[LogSegment]) -> None:

@@ -139,10 +139,12 @@ def truncate_to_agree(partition: Partition, leader: EpochEnd) -> Truncation:
             f"{leader.epoch} and has it up to {leader.end_offset}; we copied it up to "
             f"{log.log_end_offset}: a leader never cuts its own epoch"
         )
-    log.truncate_to(target)
-    # Also where nothing was cut: an epoch without records may stand at the log's end.
-    epochs.truncate_from_end(log.log_end_offset)
-    _stay_inside(partition)
+    try:
+        log.truncate_to(target)
+        # Also where nothing was cut: an epoch without records may stand at the log's end.
+        epochs.truncate_from_end(log.log_end_offset)
+    finally:
+        _stay_inside(partition)
     return Truncation(before.from_offset, log.log_end_offset, before.high_watermark)
 
 
@@ -158,8 +160,10 @@ def start_over(partition: Partition, log_start_offset: Offset) -> Truncation:
     """
     log = partition.log
     before = (log.log_end_offset, log.high_watermark)
-    log.truncate_fully_and_start_at(log_start_offset)
-    _stay_inside(partition)
+    try:
+        log.truncate_fully_and_start_at(log_start_offset)
+    finally:
+        _stay_inside(partition)
     return Truncation(before[0], log_start_offset, before[1])
 
 

@@ -335,7 +335,9 @@ class _Fetch:
                 and answer.last_stable_offset == wanted.last_stable_offset
             ):
                 continue
-            wanted.high_watermark = answer.high_watermark
+            # Who must cut its log first takes over no high watermark: it is told once more.
+            is_taken = answer.diverging_epoch is None
+            wanted.high_watermark = answer.high_watermark if is_taken else -1
             wanted.log_start_offset = answer.log_start_offset
             wanted.last_stable_offset = answer.last_stable_offset
             news.append((wanted, answer))

@@ -1,0 +1,368 @@
+"""One life of one broker: the real composition root, on a simulated machine.
+
+What runs is `headrace.broker.app.start` and everything that it wires: handlers, coordinators,
+replicas, fetchers, the controller. Only the machine is another one: the loop and its threads, the
+clock, the disk, ZooKeeper, and what lies between brokers. Programs find a machine by asking the
+operating system; here they find the one of the loop that runs them (`machines`).
+
+A life ends by `kill`, in the middle of anything, or by `shut_down`, in order. The disk outlives it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import random
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from random import Random
+from typing import Any, Final
+from unittest.mock import patch
+from uuid import UUID
+
+from headrace.broker import app, cluster_role, metadata, node
+from headrace.broker.app import RunningBroker
+from headrace.broker.dispatch import Dispatcher
+from headrace.broker.handlers import HANDLERS
+from headrace.broker.peer_connection import PeerLost
+from headrace.broker.peers import Peers
+from headrace.cluster.broker_config import BrokerConfig
+from headrace.cluster.configs import topic_log_config
+from headrace.cluster.controller import Controllership
+from headrace.cluster.image import Endpoint
+from headrace.coordination.tree import Op
+from headrace.testing import MemoryDisk
+from headrace.wire.registry import by_key
+from headrace.wire.schema import info
+from tests.simulation.cluster.chance import Chance
+from tests.simulation.cluster.keeper import Keeper, SimulatedTree, TreeThreads
+from tests.simulation.cluster.loop import DiskThreads, SimulatedLoop
+from tests.simulation.cluster.network import ClusterNetwork, Link, Served, ServerConnection
+from tests.simulation.schedule import Schedule
+from tests.simulation.storage import PATH, KillableDisk
+
+_VERSIONS: Final = {handler.key: handler.versions[1] for handler in HANDLERS}
+_LONGEST_FSYNC_MS: Final = 12
+_LONGEST_SLOW_FSYNC_MS: Final = 300
+
+
+class MachineClock:
+    """The wall clock of one machine, which may be wrong and may be set; and one that only runs."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.skew_ms = 0
+        self._schedule = schedule
+
+    def now_ms(self) -> int:
+        return self._schedule.now_ms + self.skew_ms
+
+    def monotonic_ms(self) -> int:
+        return self._schedule.elapsed_ms
+
+
+class BrokerDisk(KillableDisk):
+    """A disk that goes on under another object when its broker ends, so that no remains of the
+    dead one ever write to it.
+    """
+
+    @property
+    def is_crashed(self) -> bool:
+        return self._crashed
+
+    def after_kill(self) -> BrokerDisk:
+        """As the operating system has it: everything that was written, synced or not."""
+        return self._taken_over(self._root, self._journal)
+
+    def after_power_cut(self, rng: Random | None, *, torn_pages: bool) -> BrokerDisk:
+        cut: Any = self.crash(rng, torn_pages=torn_pages)
+        return self._taken_over(cut._root, cut._journal)
+
+    def _taken_over(self, root: Any, journal: Any) -> BrokerDisk:
+        disk = BrokerDisk()
+        disk._root, disk._journal = root, journal
+        self._crashed = True
+        return disk
+
+
+class _NoCleaner:
+    """Replicas compact on their own, and could not be compared any more."""
+
+    def __init__(self, *_: object) -> None: ...
+
+    def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+class _Listener:
+    """Where the network finds the dispatcher of a broker."""
+
+    name: Final = "PLAINTEXT"
+    port: Final = 9092
+
+    def __init__(self, life: BrokerLife) -> None:
+        self.host = life.name
+        self._life = life
+
+    async def start(self, dispatcher: Dispatcher) -> None:
+        dispatch: Any = dispatcher.on_frame
+
+        def on_frame(connection: ServerConnection, frame: bytes) -> None:
+            self._life.loop.call_soon_threadsafe(dispatch, connection, frame)
+
+        self._life.on_frame = on_frame
+        self._life.network.servers[self._life.name] = self._life
+
+    def stop_accepting(self) -> None: ...
+
+    async def drain(self) -> None: ...
+
+    def close_idle(self) -> int:
+        return 0
+
+    def close_all(self) -> None:
+        self._life.network.break_node(self._life.name)
+
+
+class BrokerLife(Served):
+    """See the module."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        config: BrokerConfig,
+        disk: BrokerDisk,
+        clock: MachineClock,
+        keeper: Keeper,
+        network: ClusterNetwork,
+        schedule: Schedule,
+        chance: Chance,
+    ) -> None:
+        self.id = broker_id
+        self.name = f"b{broker_id}"
+        self.disk = disk
+        self.clock = clock
+        self.network = network
+        self.rng = chance.of("broker", broker_id)
+        self.loop = SimulatedLoop(self.name, schedule)  # type: ignore[abstract]
+        self.loop.machine = self
+        self.running: RunningBroker | None = None
+        self.fault: BaseException | None = None  # why it ended by itself
+        self.tree: SimulatedTree | None = None
+        self.is_ending = False
+        self.on_decision: Callable[[list[Op], Controllership], None] = lambda *_: None
+        self.looked_at: dict[Any, tuple[int, ...]] = {}  # replicas as the witness saw them last
+        self._stopwatch_s = 0.0
+        self._config = config
+        self._keeper = keeper
+        self._fsyncs = DiskThreads(schedule, self._fsync_ms)
+        self._calls = TreeThreads(keeper)
+
+    @property
+    def is_dead(self) -> bool:
+        return self.loop.is_dead
+
+    @property
+    def has_died(self) -> bool:  # type: ignore[override]
+        """Whether it is over, even if its last turn is not."""
+        return self.loop.is_dead or self.disk.is_crashed
+
+    @property
+    def is_stopped(self) -> bool:  # type: ignore[override]
+        return self.loop.is_stopped
+
+    def begin(self) -> None:
+        """Start; it serves when `running` is there, or ends with a `fault`."""
+        self.loop.call_soon(self._start)
+
+    def _start(self) -> None:
+        task = self.loop.create_task(app.start(self._config))
+        task.add_done_callback(self._on_started)
+
+    def _on_started(self, task: asyncio.Task[RunningBroker]) -> None:
+        self.fault = task.exception()
+        if self.fault is None:
+            self.running = task.result()
+
+    def shut_down(self, on_end: Callable[[], None]) -> None:
+        """SIGTERM: end in order, if it has come so far as to serve."""
+        running = self.running
+        if running is None or self.is_ending:
+            return
+        self.is_ending = True
+
+        async def stop() -> None:
+            await running.stop()
+            on_end()
+
+        self.loop.call_soon(lambda: self.loop.create_task(stop()))
+
+    def kill(self) -> None:
+        """SIGKILL, or the power."""
+        self.loop.end()
+        self.network.break_node(self.name)
+        self._keeper.look_at_links()
+
+    # What programs find on this machine.
+
+    def threads(self, _count: int, thread_name_prefix: str) -> DiskThreads | TreeThreads:
+        return self._calls if thread_name_prefix.endswith("tree") else self._fsyncs
+
+    def open_tree(self) -> SimulatedTree:
+        self.tree = self._keeper.session(self.loop)
+        return self.tree
+
+    def new_uuid(self) -> UUID:
+        return UUID(int=self.rng.getrandbits(128), version=4)
+
+    def stopwatch(self) -> float:
+        """How long something takes, for who wants to know whether it takes too long."""
+        self._stopwatch_s += self.rng.expovariate(1_000)
+        return self._stopwatch_s
+
+    def _fsync_ms(self) -> int:
+        is_slow = self.rng.random() < 0.05
+        return self.rng.randrange(1, _LONGEST_SLOW_FSYNC_MS if is_slow else _LONGEST_FSYNC_MS)
+
+
+class _PeerConnection:
+    """A connection of one broker to another, over the world's network."""
+
+    def __init__(self, life: BrokerLife, link: Link) -> None:
+        self.closed_because = ""
+        self._life = life
+        self._link = link
+
+    async def ask(self, request: Any, timeout_s: float) -> Any:
+        if self.closed_because or not self._link.is_open:
+            raise PeerLost(self.closed_because or "the connection was broken")
+        key = info(type(request)).key
+        version = min(by_key(key).max_version, _VERSIONS[key])
+        answer: asyncio.Future[Any] = self._life.loop.create_future()
+
+        def on_reply(response: Any) -> None:
+            self._life.loop.call_soon_threadsafe(put, response)
+
+        def put(response: Any) -> None:
+            if response is None:
+                self.closed_because = self.closed_because or "the connection was broken"
+            if answer.done():
+                return
+            if response is None:
+                answer.set_exception(PeerLost(self.closed_because))
+            else:
+                answer.set_result(response)
+
+        self._life.network.send(self._link, request, version, None, on_reply)
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await answer
+        except TimeoutError:
+            self.abort("it did not answer in time")
+            raise PeerLost(self.closed_because) from None
+
+    def abort(self, reason: str) -> None:
+        self.closed_because = self.closed_because or reason
+        if self._link.is_open:
+            self._life.network.give_up(self._link)
+
+
+class SimulatedPeers(Peers):
+    """The other brokers, over the world's network."""
+
+    async def connect(self, endpoint: Endpoint, channel: str) -> Any:
+        life = machine()
+        network = life.network
+        delay_ms = life.rng.randrange(1, 5)
+        await asyncio.sleep(delay_ms / 1000)
+        for pair in ((life.name, endpoint.host), (endpoint.host, life.name)):
+            if pair in network.cuts:
+                await asyncio.sleep(self._settings.connect_timeout_ms / 1000)
+                raise TimeoutError
+        if endpoint.host not in network.servers:
+            raise OSError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
+        return _PeerConnection(life, network.connect(life.name, endpoint.host))
+
+
+def machine() -> BrokerLife:
+    """The machine on which the code that asks is running."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, SimulatedLoop)
+    life: BrokerLife = loop.machine
+    return life
+
+
+class _Draws:
+    """`random.SystemRandom`, from the machine's stream."""
+
+    def randrange(self, *bounds: int) -> int:
+        return machine().rng.randrange(*bounds)
+
+
+def _overheard(ops_for: Callable[..., list[Op]]) -> Callable[..., list[Op]]:
+    """What a controller is about to write, and by which right, is told to whoever wants to know."""
+
+    def overheard(*args: Any, controllership: Controllership | None = None) -> list[Op]:
+        ops = ops_for(*args, controllership=controllership)
+        if controllership is not None:
+            machine().on_decision(ops, controllership)
+        return ops
+
+    return overheard
+
+
+def _remembered(build: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """The settings of a topic's logs are read with every change of a partition; here they are the
+    same for hours.
+    """
+    known: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+    def remembered(overrides: Mapping[str, str], config: BrokerConfig) -> dict[str, Any]:
+        key = (config, *overrides.items())
+        found = known.get(key)
+        if found is None:
+            found = known[key] = build(overrides, config)
+        return found
+
+    return remembered
+
+
+@contextmanager
+def machines() -> Iterator[None]:
+    """Let every program that asks the operating system find its simulated machine."""
+    with ExitStack() as patches:
+
+        def put(module: Any, name: str, value: Any) -> None:
+            patches.enter_context(patch.object(module, name, value))
+
+        put(app, "bind", lambda *_: [_Listener(machine())])
+        put(app, "ThreadPoolExecutor", lambda *args, **named: machine().threads(*args, **named))
+        put(app, "SystemClock", lambda: machine().clock)
+        put(app, "LogCleaner", _NoCleaner)
+        put(random, "SystemRandom", _Draws)
+        for name, module in list(sys.modules.items()):
+            if name.startswith("headrace.broker."):
+                if hasattr(module, "_chance"):
+                    put(module, "_chance", _Draws())
+                if getattr(module, "monotonic", None) is time.monotonic:
+                    put(module, "monotonic", lambda: machine().stopwatch())
+        put(metadata, "ops_for", _overheard(vars(metadata)["ops_for"]))
+        put(metadata, "topic_log_config", _remembered(topic_log_config))
+        put(node, "OsDisk", lambda _: machine().disk)
+        put(node, "_handle_limit", lambda: 0)
+        put(node, "_opener", lambda *_: machine().open_tree)
+        put(uuid, "uuid4", lambda: machine().new_uuid())
+        put(cluster_role, "Peers", SimulatedPeers)
+        yield
+
+
+def data_disk() -> BrokerDisk:
+    return BrokerDisk(folders=[PATH])
+
+
+def folders_of(disk: MemoryDisk) -> list[str]:
+    return disk.list(PATH)
