@@ -24,6 +24,9 @@ class WireCutter:
         self._cut = False
         self._deaf = False
         self._held = False
+        self._ignores_next = False
+        self._silent: list[socket.socket] = []
+        self.ignored = threading.Event()
         self.holding = threading.Event()
         self._released = threading.Event()
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
@@ -51,6 +54,11 @@ class WireCutter:
         self._held = False
         self._released.set()
 
+    def ignore_one(self) -> None:
+        """Relay again, but take the next connection and never say a word on it."""
+        self._ignores_next = True
+        self.heal()
+
     def deafen(self) -> None:
         """Requests still reach the server, its answers are lost."""
         self._deaf = True
@@ -67,6 +75,8 @@ class WireCutter:
         self.cut()
         _hang_up(self._listener)
         self._listener.close()
+        for each in self._silent:
+            each.close()
         for thread in self._threads:
             thread.join(10)
 
@@ -79,6 +89,11 @@ class WireCutter:
             with self._lock:
                 if self._cut:
                     client.close()
+                    continue
+                if self._ignores_next:
+                    self._ignores_next = False
+                    self._silent.append(client)
+                    self.ignored.set()
                     continue
                 upstream = socket.create_connection(self._server)
                 self._open += [client, upstream]

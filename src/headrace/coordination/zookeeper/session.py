@@ -49,6 +49,9 @@ _SEND_BYTES: Final = 64 << 10
 _RECEIVE_BYTES: Final = 256 << 10
 _FRAME: Final = struct.Struct("!iii")
 _LENGTH: Final = struct.Struct("!i")
+# A server that is starting may take a connection and never answer on it. Within the time-out of a
+# session there must be room to give it up and to try again.
+_HANDSHAKES: Final = 3
 _RETRY: Final = {"max_tries": -1, "delay": 0.05, "backoff": 2, "max_delay": 1.0}
 
 
@@ -117,7 +120,8 @@ class Session(KazooClient):  # type: ignore[misc]
             logger=_kazoo_logger,
         )
         self._servers = hosts
-        self.handler.connect_timeout_s = timeout_ms / 1000 / len(self.hosts)
+        self.handshake_timeout_s = timeout_ms / 1000 / _HANDSHAKES / len(self.hosts)
+        self.handler.connect_timeout_s = self.handshake_timeout_s
         self._connection = _Connection(self, self._conn_retry.copy(), logger=self.logger)
         self.watching = watching
         self.on_change = on_change
@@ -235,6 +239,9 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
     def _connect_attempt(self, host: str, hostip: str, port: int, retry: Any) -> Any:
         status = super()._connect_attempt(host, hostip, port, retry)
         return STOP_CONNECTING if self.client.is_over else status
+
+    def _invoke(self, timeout: float, request: Any, xid: int | None = None) -> Any:
+        return super()._invoke(min(timeout, self.client.handshake_timeout_s), request, xid)
 
     def _connect(self, host: str, hostip: str, port: int) -> tuple[float, float]:
         self._inbox = b""
