@@ -6,10 +6,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 UV     := $(shell command -v uv 2>/dev/null || echo .tools/uv/bin/uv)
 SEED   ?= 1
+JOBS   ?= 2
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-spark setup-dev demo test check format bench sim chaos conformance docs lock clean
+.PHONY: help setup setup-spark setup-dev demo test check format bench sim chaos parity conformance labs docs lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,8 +44,11 @@ setup-dev: $(VENV)/.dev ## The same, with what tests and checks need.
 demo: setup-spark ## A broker and a pipeline on Spark that finds fraud; figures checked, a plot.
 	$(BIN)/python -m examples.ip_fraud.demo $(ARGS)
 
-test: setup-dev ## Run every test.
-	$(BIN)/python -m pytest --durations 25 $(ARGS)
+labs: setup-dev ## The labs of the training documents, each checked; ARGS="lego single_node", "--list".
+	$(BIN)/python -m examples.labs $(ARGS)
+
+test: setup-dev ## Run every test, two files at a time; JOBS=0 runs them in this process.
+	$(BIN)/python -m pytest --durations 25 -n $(JOBS) --dist loadfile $(ARGS)
 
 check: setup-dev ## Format, lint, types, layers.
 	$(BIN)/ruff format --check .
@@ -64,6 +68,9 @@ sim: setup-dev ## Replay one seed of the simulation: make sim SEED=8412.
 
 chaos: setup-dev ## Chaos on a cluster of real processes, ten minutes; ARGS="--minutes 60 --seed 1".
 	$(BIN)/python -m tests.chaos.cluster $(ARGS)
+
+parity: setup-dev ## Kafka's tools beside ours, the same command lines; ARGS="--only kafka-topics".
+	$(BIN)/python -m tests.parity $(ARGS)
 
 conformance: setup-dev ## Other projects' suites, compared with Apache Kafka; ARGS="--quick", "--only librdkafka".
 	$(BIN)/python -m tests.suites $(ARGS)

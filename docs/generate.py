@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from headrace.broker.handlers import MODULES
+from headrace.broker.metrics.page import metrics_page
 from headrace.cluster.configuration_page import configuration_page
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -53,6 +54,7 @@ def _body(module: ModuleType) -> str:
 PAGES = {
     "protocol-support.md": protocol_support,
     "configuration.md": configuration_page,
+    "metrics.md": metrics_page,
 }
 
 

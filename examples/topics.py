@@ -60,11 +60,8 @@ def provide(
     config: Mapping[str, str] | None = None,
 ) -> bool:
     """Create the topic and fill it with the sample; false if it was there before."""
-    admin: Any = import_module("confluent_kafka.admin")
-    client = admin.AdminClient({"bootstrap.servers": servers()})
-    wanted = admin.NewTopic(topic, partitions, 1, config=dict(config or {}))
     try:
-        client.create_topics([wanted])[topic].result(TIMEOUT_S)
+        create_topic(servers(), topic, partitions=partitions, config=config)
     except KafkaException as fault:
         if fault.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
             return False
@@ -73,9 +70,40 @@ def provide(
     return True
 
 
+def create_topic(
+    bootstrap_servers: str,
+    topic: str,
+    *,
+    partitions: int = 1,
+    replicas: int = 1,
+    config: Mapping[str, str] | None = None,
+) -> None:
+    """Create a topic that is not there yet."""
+    admin: Any = import_module("confluent_kafka.admin")
+    client = admin.AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
+    wanted = admin.NewTopic(topic, partitions, replicas, config=dict(config or {}))
+    client.create_topics([wanted])[topic].result(TIMEOUT_S)
+
+
 def write(topic: str, drafts: Iterable[Draft]) -> None:
+    """Write to the broker of the environment."""
+    send(servers(), topic, drafts)
+
+
+def send(
+    bootstrap_servers: str,
+    topic: str,
+    drafts: Iterable[Draft],
+    settings: Mapping[str, Any] | None = None,
+) -> None:
     """Write records and wait until the broker has all of them; keys go where Java sends them."""
-    producer = Producer({"bootstrap.servers": servers(), "partitioner": "murmur2_random"})
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap_servers,
+            "partitioner": "murmur2_random",
+            **(settings or {}),
+        }
+    )
     errors: list[str] = []
 
     def on_delivery(error: KafkaError | None, _message: object) -> None:

@@ -6,6 +6,7 @@ Imports wait until a test asks, so that a unit test pays nothing for them.
 from __future__ import annotations
 
 import contextlib
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,10 @@ from tests.zookeeper import zookeeper, zookeeper_connect
 
 if TYPE_CHECKING:
     from tests.kafka.apache_kafka import ApacheKafka
+
+# A shell that starts us in the background has us ignore Ctrl-C, and so would all our children.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 __all__ = ["quick_start", "spark", "zookeeper", "zookeeper_connect"]
 

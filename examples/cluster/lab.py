@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout
+from importlib import import_module
 from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, Producer
 
+from headrace.cli import tell
 from headrace.cli.administration.client import Admin
-from headrace.cli.kafka_compat import cluster, leader_election, reassign_partitions, topics
-from headrace.cli.kafka_compat.zookeeper_shell import zookeeper_shell
 from headrace.client.settings import client_settings
 from headrace.testing import Cluster
 
-TOOLS: Final[dict[str, Callable[[list[str]], int]]] = {
-    "kafka-topics": topics.run,
-    "kafka-reassign-partitions": reassign_partitions.run,
-    "kafka-leader-election": leader_election.run,
-    "kafka-cluster": cluster.run,
-    "zookeeper-shell": zookeeper_shell,
-}
 PATIENCE_S: Final = 40.0
 _PAUSE_S: Final = 0.1
 
@@ -33,12 +29,45 @@ def say(text: str) -> None:
     print(f"\n# {text}", flush=True)
 
 
-def shell(name: str, *words: str) -> None:
-    """Show a command and run it, as if it had been typed."""
+class _Heard(io.StringIO):
+    """Keeps what is printed, and prints it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._through = sys.stdout
+
+    def write(self, text: str) -> int:
+        self._through.write(text)
+        return super().write(text)
+
+    def flush(self) -> None:
+        self._through.flush()
+
+
+def shell(name: str, *words: str, code: int = 0) -> str:
+    """Show a command and run it, as if it had been typed; returns what it printed.
+
+    It must end with this exit code.
+    """
     print(f"$ {name} {' '.join(words)}", flush=True)
-    code = TOOLS[name](list(words))
-    if code:
-        raise LabFailed(f"{name} ended with {code}")
+    with redirect_stdout(_Heard()) as heard:
+        try:
+            ended = tool(name)(list(words))
+        except Exception as error:  # As the installed command does: one line, an exit code.
+            ended = tell(error)
+    if ended != code:
+        raise LabFailed(f"{name} ended with {ended}, not with {code}")
+    return heard.getvalue()
+
+
+def tool(name: str) -> Callable[[list[str]], int]:
+    """The program behind an installed command: kafka-topics is topics.run, and so on."""
+    module = name.removeprefix("kafka-").replace("-", "_")
+    function = "run" if name.startswith("kafka-") else module
+    found: Callable[[list[str]], int] = getattr(
+        import_module(f"headrace.cli.kafka_compat.{module}"), function
+    )
+    return found
 
 
 def run_lab(story: Callable[[Cluster], None], brokers: int = 3) -> None:
@@ -83,8 +112,8 @@ def await_partitions(
         time.sleep(_PAUSE_S)
 
 
-def await_all_in_sync(servers: str, topic: str) -> None:
-    await_partitions(
+def await_all_in_sync(servers: str, topic: str) -> list[Any]:
+    return await_partitions(
         servers, topic, "all in sync", lambda each: sorted(each.isrs) == sorted(each.replicas)
     )
 

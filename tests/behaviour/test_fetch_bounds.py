@@ -67,6 +67,7 @@ def test_an_offset_is_checked_before_it_is_read(connection: Connection, topic: s
     assert [each.base_offset for each in batch_headers(found.records)] == [3, 6]
 
 
+@pytest.mark.spec("book2:N-03")
 @pytest.mark.spec("book1:F-09", "book1:N-09", "book1:C-27")
 def test_a_consumer_needs_memory_for_partitions_times_their_maximum(
     connection: Connection, new_topic: Callable[..., str]

@@ -122,6 +122,7 @@ def partitions_in(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir() if re.search(r"-\d+$", each.name))
 
 
+@pytest.mark.spec("book2:N-04")
 @pytest.mark.spec("slides:A14", "book2:K-08", "book2:K-09", "admin:LS-09", "book1:B-11")
 def test_partitions_are_spread_over_disks_and_stay_there(tmp_path: Path) -> None:
     """One topic on three directories, two partitions each; a fourth directory gets new ones only.

@@ -80,8 +80,10 @@ class Ears(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.heard = asyncio.Event()
+        self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
         self.heard.set()
 
 
@@ -153,6 +155,27 @@ def test_the_number_of_threads_may_change(tmp_path: Path) -> None:
             assert len(asyncio.all_tasks()) == 2, "the one that looks after the settings"
             here.settings["log.cleaner.threads"] = "2"
             await here.until(lambda: log.clean_offset == 10)
+
+    asyncio.run(story())
+
+
+def test_two_threads_do_not_compact_the_same_log(tmp_path: Path) -> None:
+    """Both find it due and start a process; one of them has it, the other finds nothing to do."""
+
+    async def story() -> None:
+        async with shop(tmp_path, log_cleaner_threads="0") as here:
+            log = here.dirty_log("a")
+            here.cleaner.start()
+            await asyncio.sleep(0)
+            others = asyncio.all_tasks()
+            here.settings["log.cleaner.threads"] = "2"
+            await here.until(lambda: bool(here.cleaner.tally.cleanings))
+            workers = asyncio.all_tasks() - others
+            here.settings["log.cleaner.threads"] = "0"
+            await asyncio.wait(workers)
+            (message,) = here.ears.messages
+            assert message.startswith("Compacted a-0")
+            assert what_is_there(log) == [(9, b"k", b"9")]
 
     asyncio.run(story())
 

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from headrace.cluster.controller import Controllership
 from headrace.cluster.image import (
     Change,
     ClusterImage,
+    PartitionChanged,
     PartitionImage,
     TopicConfigChanged,
     TopicCreated,
@@ -33,7 +35,9 @@ from headrace.errors import ClientFault, Error
 from headrace.log import LogConfig
 from headrace.log.directory import LogDirectory
 from headrace.runtime.clock import SystemClock
+from headrace.runtime.disk import Disk
 from headrace.runtime.os_disk import OsDisk
+from headrace.testing.memory_disk import MemoryDisk
 
 
 def topic_created(name: str = "t", replicas: tuple[int, ...] = (1, 2)) -> TopicCreated:
@@ -64,7 +68,7 @@ class Side:
 
 
 @asynccontextmanager
-async def two_brokers(folder: Path) -> AsyncIterator[tuple[Side, Side]]:
+async def two_brokers(folder: Path, disk: Disk | None = None) -> AsyncIterator[tuple[Side, Side]]:
     shared = MemoryStore()
     store.initialize(shared.session(), lambda: "c")
     sides = []
@@ -73,7 +77,7 @@ async def two_brokers(folder: Path) -> AsyncIterator[tuple[Side, Side]]:
             tree = shared.session()
             clock = SystemClock()
             directory = LogDirectory.open(
-                OsDisk(64),
+                disk or OsDisk(64),
                 str(folder / str(broker_id)),
                 cluster_id="c",
                 node_id=broker_id,
@@ -263,3 +267,33 @@ def test_what_no_event_told_is_found_by_reading_all(tmp_path: Path) -> None:
         assert sorted(other.storage.partitions) == [("b", 0), ("c", 0)]
 
     told(story, tmp_path)
+
+
+def test_a_role_that_a_full_disk_forbids_is_taken_when_there_is_room() -> None:
+    """A broker that is to lead with a full disk leads later, and its coordinators hear of it."""
+
+    async def run() -> None:
+        disk = MemoryDisk(folders=["/1", "/2"])
+        async with two_brokers(Path("/"), disk) as (one, _):
+            created = topic_created(replicas=(2, 1))
+            followed = PartitionImage((2, 1), (2, 1), 2)
+            created.topic.partitions[0] = followed
+            await one.change(created)
+            disk.capacity_bytes = 0
+            await one.change(
+                PartitionChanged(
+                    "t", 0, replace(followed, leader=1, leader_epoch=1, partition_epoch=1)
+                )
+            )
+            partition = one.storage.partitions["t", 0]
+            assert not partition.is_leader
+            assert one.storage.unserved
+            heard: asyncio.Future[Sequence[Change]] = asyncio.get_running_loop().create_future()
+            one.metadata.watchers.append(heard.set_result)
+            disk.capacity_bytes = None
+            (told_late,) = await asyncio.wait_for(heard, 30)
+            assert isinstance(told_late, PartitionChanged)
+            assert partition.is_leader
+            assert not one.storage.unserved
+
+    asyncio.run(run())

@@ -171,6 +171,17 @@ def test_an_aborted_transaction_polls_again() -> None:
     assert found([*CLEAN, first, again]) == []
 
 
+def test_an_aborted_transaction_goes_back_everywhere() -> None:
+    """Also in partitions of which it polled nothing: others may have read on there meanwhile,
+    before the consumer heard that they are not its own any more.
+    """
+    before = operation("t5", Kind.TXN, 89, polled=(a(1, "a1"),))
+    aborted = operation("t5", Kind.TXN, 90, polled=(b(1, "b1"),), outcome=Outcome.FAIL)
+    ahead = operation("t5", Kind.TXN, 91, polled=(a(7, "a7"),))
+    assert found([*CLEAN, before, aborted, ahead]) == []
+    assert found([*CLEAN, before, ahead]) == [Anomaly.POLL_SKIP]
+
+
 @given(st.integers(0, 1 << 32), st.integers(0, 120))
 def test_legal_histories_show_nothing(seed: int, steps: int) -> None:
     """Whatever a faultless log does under crashes, aborts and lost answers passes the checker."""

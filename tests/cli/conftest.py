@@ -24,6 +24,13 @@ class Headrace(Protocol):
     def __call__(self, *words: str, stdin: bytes = b"") -> Outcome: ...
 
 
+@pytest.fixture(autouse=True)
+def no_profiles(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whoever runs the tests may have profiles; they are none of the tests' business."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no-profiles"))
+    monkeypatch.delenv("HEADRACE_PROFILE", raising=False)
+
+
 @pytest.fixture
 def headrace(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Headrace:
     """`headrace("topic", "list")`, without a broker unless `-b` names one."""

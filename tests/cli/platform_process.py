@@ -15,6 +15,7 @@ STOP_TIMEOUT_S = 60
 def headrace_up(*services: str) -> Iterator[dict[str, str]]:
     """The address of each service by name, while the block runs."""
     words = ["--only", ",".join(services), "--port", "0", "--registry-port", "0"]
+    words += ["--set", "metrics.listener="]
     with (
         tempfile.TemporaryDirectory(prefix="headrace-") as data,
         subprocess.Popen(

@@ -89,8 +89,8 @@ def test_a_stranger_is_named(headrace: Headrace, serve: Serve, complaint: str) -
     assert complaint in outcome.err
 
 
-def fault_at(port: int) -> str:
-    return str(find_fault(Address("127.0.0.1", port), tls=False, timeout_s=0.3))
+def fault_at(port: int, timeout_s: float = 2.0) -> str:
+    return str(find_fault(Address("127.0.0.1", port), tls=False, timeout_s=timeout_s))
 
 
 def test_an_http_server_is_named() -> None:
@@ -102,7 +102,7 @@ def test_an_http_server_is_named() -> None:
 def test_a_silent_port_is_told() -> None:
     """Something listens, and nothing can be said about it."""
     with listening(silent) as port:
-        assert "does not answer as a Kafka broker" in fault_at(port)
+        assert "does not answer as a Kafka broker" in fault_at(port, 0.3)
 
 
 def test_plaintext_on_a_tls_port_is_named(headrace: Headrace, tmp_path: Path) -> None:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.group.describe import show_parts, sum_lag
-from headrace.cli.group.offsets import Standing
-from headrace.cli.group.options import parse_scope
-from headrace.cli.group.plan import (
+from headrace.cli.administration.offset_plans import (
     MAX_CSV_LINES,
     Borders,
     Kind,
@@ -16,6 +12,10 @@ from headrace.cli.group.plan import (
     parse_csv,
     to_csv,
 )
+from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.group.describe import show_parts, sum_lag
+from headrace.cli.group.offsets import Standing
+from headrace.cli.group.options import parse_scope
 from headrace.cli.group.view import TopicPart
 
 A0, A1, B0 = TopicPart("a", 0), TopicPart("a", 1), TopicPart("b", 0)

@@ -58,7 +58,7 @@ def test_a_noun_alone_shows_its_help(headrace: Headrace, words: list[str]) -> No
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["topc"], "Did you mean 'topic'?; see headrace --help"),
+        (["topc"], "Did you mean 'topic', 'top'?; see headrace --help"),
         (["topic", "creat"], "Did you mean 'create'?; see headrace topic --help"),
         (["topic", "create"], "see headrace topic create --help"),
         (["topic", "list", "--outptu", "json"], "--output"),
@@ -141,7 +141,7 @@ def complete(*words: str, **environment: str) -> list[str]:
 
 def test_nouns_and_options_are_completed() -> None:
     """Also those of `up`, which has a parser of its own."""
-    assert complete("top") == ["topic"]
+    assert complete("top") == ["top", "topic"]
     assert complete("up", "--da") == ["--data"]
 
 

@@ -177,8 +177,8 @@ def test_up_runs_broker_registry_and_rest(tmp_path: Path) -> None:
     """One line each with an address that answers; a signal ends all with exit code 0."""
     ports = ("--port", "0", "--registry-port", "0", "--rest-port", "0")
     with headrace_up("--data", str(tmp_path), *ports) as run:
-        ready = {line.split()[0]: line.split()[3] for line in (run.line() for _ in range(3))}
-        assert ready.keys() == {"broker", "registry", "rest"}
+        ready = {line.split()[0]: line.split()[3] for line in (run.line() for _ in range(4))}
+        assert ready.keys() == {"broker", "metrics", "registry", "rest"}
         for path in (f"{ready['registry']}/subjects", f"{ready['rest']}/topics"):
             with urllib.request.urlopen(path, timeout=WAIT_S) as answer:
                 assert answer.status == 200

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headrace.cli.transaction.hanging import open_for, orphans_among
-from headrace.cli.transaction.view import Described, ProducerState
+from headrace.cli.administration.hanging import open_for, orphans_among
+from headrace.cli.administration.transactions import Described, ProducerState
 
 NOW_MS = 1_000_000
 

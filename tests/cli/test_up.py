@@ -140,7 +140,7 @@ def start(*words: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
-def test_up_prints_one_ready_line_and_stops_in_order(tmp_path: Path, stop: signal.Signals) -> None:
+def test_up_prints_its_ready_lines_and_stops_in_order(tmp_path: Path, stop: signal.Signals) -> None:
     """Port 0 takes a free one and the line names it; both signals end with exit code 0."""
     with start("--data", str(tmp_path / "data"), "--port", "0") as process:
         assert process.stdout is not None
@@ -149,6 +149,7 @@ def test_up_prints_one_ready_line_and_stops_in_order(tmp_path: Path, stop: signa
         assert line.endswith(f" (data in {tmp_path / 'data'})\n")
         port = int(line.split()[3].rpartition(":")[2])
         socket.create_connection(("127.0.0.1", port), 5).close()
+        assert process.stdout.readline().startswith("metrics ready on http://127.0.0.1:")
         process.send_signal(stop)
         out, err = process.communicate(timeout=30)
         assert (process.returncode, out, err) == (0, "", "")

@@ -71,7 +71,7 @@ def ready(lines: IO[str], count: int) -> dict[str, str]:
     while len(found) < count:
         line = lines.readline()
         assert line, "the command has ended"
-        if " ready on " in line:
+        if " ready on " in line and not line.startswith("metrics "):
             name, _, _, address = line.split()[:4]
             found[name] = address
     return found

@@ -34,7 +34,7 @@ from tests.client.listeners import answering, closing, listening, silent, unused
 
 
 def connect(port: int, **options: object) -> Connection:
-    return Connection("127.0.0.1", port, timeout_s=1.0, **options)  # type: ignore[arg-type]
+    return Connection("127.0.0.1", port, timeout_s=5.0, **options)  # type: ignore[arg-type]
 
 
 def test_a_call_uses_the_newest_version_that_both_know(headrace_broker: Broker) -> None:

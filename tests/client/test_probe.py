@@ -44,22 +44,22 @@ def test_a_broker_is_kafka(headrace_broker: Broker) -> None:
 def test_zookeeper_is_found_by_its_four_letter_word(serve: object) -> None:
     """Also where the word is not allowed, because the refusal names it."""
     with listening(serve) as port:  # type: ignore[arg-type]
-        assert identify("127.0.0.1", port, timeout_s=0.5) is Speaks.ZOOKEEPER
+        assert identify("127.0.0.1", port, timeout_s=2.0) is Speaks.ZOOKEEPER
 
 
 def test_an_http_server_is_found() -> None:
     """A REST proxy or registry given as a bootstrap server."""
     with http_server() as port:
-        assert identify("127.0.0.1", port, timeout_s=0.5) is Speaks.HTTP
+        assert identify("127.0.0.1", port, timeout_s=2.0) is Speaks.HTTP
 
 
 def test_a_tls_listener_is_found(tmp_path: Path) -> None:
     """With and without Kafka behind the handshake."""
     context = self_signed(tmp_path)
     with listening(tls(context, closing)) as port:
-        assert identify("127.0.0.1", port, timeout_s=1.0) is Speaks.TLS
+        assert identify("127.0.0.1", port, timeout_s=5.0) is Speaks.TLS
     with listening(tls(context, answering(API_VERSIONS))) as port:
-        assert identify("127.0.0.1", port, timeout_s=1.0) is Speaks.KAFKA_TLS
+        assert identify("127.0.0.1", port, timeout_s=5.0) is Speaks.KAFKA_TLS
 
 
 @pytest.mark.parametrize("serve", [closing, silent, answering(b"\xff\xff")])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from headrace.testing import Broker
     from tests.clients.consumer.application import Members
     from tests.clients.drivers.aiokafka import Aiokafka
     from tests.clients.drivers.java_consumer import JavaConsumers, OpenedConsumers
@@ -45,6 +46,8 @@ BROKER_PROPERTIES = {
     "group.consumer.min.heartbeat.interval.ms": "50",
     "group.consumer.heartbeat.interval.ms": "50",
     "group.consumer.assignment.interval.ms": "0",
+    "group.share.assignment.interval.ms": "0",
+    "group.share.min.record.lock.duration.ms": "1000",
     "log.retention.check.interval.ms": "100",
     "log.cleaner.backoff.ms": "100",
 }
@@ -67,6 +70,15 @@ def bootstrap() -> Iterator[str]:
 
     with Broker(BROKER_PROPERTIES) as broker:
         yield broker.bootstrap_servers
+
+
+@pytest.fixture(scope="session")
+def metered_broker() -> Iterator[Broker]:
+    """A broker of our own whose metrics can be looked at."""
+    from headrace.testing import Broker
+
+    with Broker(BROKER_PROPERTIES, metrics=True) as broker:
+        yield broker
 
 
 @pytest.fixture

@@ -69,6 +69,45 @@ def test_a_partition_moves_when_its_owner_lets_it_go(
         member.leave()
 
 
+def test_who_waits_comes_back_sooner(
+    connection: Connection, new_topic: Callable[..., str], group: str
+) -> None:
+    """A member whose partitions others have yet to release is told a tenth of the interval."""
+    topic = new_topic(partitions=2)
+    first, second = (NewMember(connection, group, [topic]) for _ in range(2))
+    first.join()
+    reconciled(first, partitions=2)
+    assert second.join().heartbeat_interval_ms == 5
+    assert first.beat().heartbeat_interval_ms == 50
+    assert second.beat().heartbeat_interval_ms == 5
+    reconciled(first, second, partitions=2)
+    assert [each.beat().heartbeat_interval_ms for each in (first, second)] == [50, 50]
+    for member in (first, second):
+        member.leave()
+
+
+def test_who_waits_hears_at_once(
+    bootstrap: str, connection: Connection, new_topic: Callable[..., str], group: str
+) -> None:
+    """The answer to a member that owns nothing waits, and comes when partitions are free."""
+    topic = new_topic(partitions=2)
+    first = NewMember(connection, group, [topic])
+    first.join()
+    reconciled(first, partitions=2)
+    with Connection(bootstrap) as waiting:
+        second = NewMember(waiting, group, [topic])
+        second.join()
+        request = second.request(topic_partitions=[])
+        number = waiting.send(request, 1)
+        first.beat()  # it is told what to give up
+        first.beat()  # it has given that up
+        answer = waiting.answer(number, type(request), 1)
+        (given,) = answer.assignment.topic_partitions
+        assert sorted(given.partitions + first.partitions) == [0, 1]
+        for member in (first, second):
+            member.leave()
+
+
 def test_epochs_fence(connection: Connection, topic: str, group: str) -> None:
     """Another epoch than the member's own is FENCED_MEMBER_EPOCH; the true one goes on."""
     member = NewMember(connection, group, [topic])

@@ -35,11 +35,11 @@ def test_the_life_of_a_transaction(connection: Connection, new_topic: Callable[.
     assert (state.transaction_state, state.transaction_start_time_ms) == ("Empty", -1)
     assert (state.producer_id, state.producer_epoch) == (producer.producer_id, 0)
     assert (state.transaction_timeout_ms, state.topics) == (60_000, [])
-    before_ms = int(time.time() * 1000)
     producer.add({topic: [2, 0]})
     (state,) = described(connection, name)
     assert state.transaction_state == "Ongoing"
-    assert before_ms <= state.transaction_start_time_ms <= int(time.time() * 1000)
+    # A coordinator's clock does not jump with the wall clock, so the two may differ a little.
+    assert abs(time.time() * 1000 - state.transaction_start_time_ms) < 60_000
     ((found, partitions),) = [(each.topic, sorted(each.partitions)) for each in state.topics]
     assert (found, partitions) == (topic, [0, 2])
     for commit, expected in ((True, "CompleteCommit"), (False, "CompleteAbort")):

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from headrace.errors import Error
+from headrace.types import uuid_to_text
 from headrace.wire.messages.find_coordinator import FindCoordinatorRequest
 from tests.clients.contract import eventually
 from tests.clients.raw import Connection
+from tests.clients.requests import topic_id_of
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 
@@ -63,8 +65,19 @@ def test_an_unknown_key_type_is_refused(connection: Connection) -> None:
     assert answer.error_code == Error.INVALID_REQUEST
 
 
-def test_a_share_partition_without_topic_has_no_coordinator(connection: Connection) -> None:
-    """Share groups ask for group:topic:partition (KIP-932); Headrace does not have them yet."""
-    request = FindCoordinatorRequest(coordinator_keys=["a"], key_type=SHARE)
+def test_a_share_partition_has_a_coordinator(
+    bootstrap: str, connection: Connection, topic: str, group: str
+) -> None:
+    """KIP-932: its key is group:topic id:partition."""
+    key = f"{group}:{uuid_to_text(topic_id_of(connection, topic))}:0"
+    answer = found(connection, key, 6, SHARE)
+    assert (answer.error_code, answer.key) == (Error.NONE, key)
+    assert f"{answer.host}:{answer.port}" == bootstrap
+
+
+@pytest.mark.parametrize("key", ["a", "a:b:0", "a:AAAAAAAAAAAAAAAAAAAAAQ:x", " :b:0", "a:b", ""])
+def test_other_keys_name_no_share_partition(connection: Connection, key: str) -> None:
+    """They are INVALID_REQUEST."""
+    request = FindCoordinatorRequest(coordinator_keys=[key], key_type=SHARE)
     (answer,) = connection.ask(request, 6).coordinators
-    assert answer.error_code in (Error.INVALID_REQUEST, Error.COORDINATOR_NOT_AVAILABLE)
+    assert answer.error_code == Error.INVALID_REQUEST

@@ -48,7 +48,7 @@ def test_offsets_count_when_the_transaction_commits(
         assert producer.add_offsets(group) == Error.NONE
     assert producer.commit_offset(group, topic, 42, version) == Error.NONE
     assert committed(connection, group, topic).committed_offset == -1
-    assert fetched_stable(connection, group, topic) == (-1, Error.UNSTABLE_OFFSET_COMMIT)
+    assert fetched_stable(connection, group, topic) == (-1000, Error.UNSTABLE_OFFSET_COMMIT)
     assert producer.end(commit=commit, version=5 if version == 5 else 4).error_code == Error.NONE
     expected = (42 if commit else -1, Error.NONE)
     eventually(lambda: fetched_stable(connection, group, topic) == expected, "the end")

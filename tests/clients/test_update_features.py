@@ -11,9 +11,17 @@ from headrace.errors import Error
 from headrace.wire.messages.api_versions import ApiVersionsRequest
 from headrace.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.clients.contract import eventually
+from tests.clients.groups.raw_share_members import (
+    ShareMember,
+    alter_share_offsets,
+    delete_share_offsets,
+    described_share,
+    share_offsets,
+)
 from tests.clients.raw import Connection
 
 GROUPS, TRANSACTIONS, METADATA = "group.version", "transaction.version", "metadata.version"
+SHARES = "share.version"
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 
 
@@ -45,7 +53,7 @@ def features(connection: Connection) -> Iterator[dict[str, int]]:
     """The levels as they are, and will be again."""
     before = finalized(connection)
     yield before
-    for name in (GROUPS, TRANSACTIONS):
+    for name in (GROUPS, TRANSACTIONS, SHARES):
         updated(connection, (name, before[name], UPGRADE))
     eventually(lambda: finalized(connection) == before, "the levels of before")
 
@@ -77,6 +85,27 @@ def test_a_feature_that_is_switched_off_is_not_told(
     assert response.error_code == Error.INVALID_UPDATE_VERSION
     assert updated(connection, (GROUPS, 1, UPGRADE)).error_code == Error.NONE
     eventually(lambda: finalized(connection) == features, "its return")
+
+
+def test_share_groups_can_be_switched_off(
+    connection: Connection, features: dict[str, int], topic: str, group: str
+) -> None:
+    """share.version 0: whatever asks for them is UNSUPPORTED_VERSION; their state is kept."""
+    assert not ShareMember(connection, group, [topic]).join().error_code
+    assert updated(connection, (SHARES, 0, SAFE_DOWNGRADE)).error_code == Error.NONE
+    eventually(lambda: SHARES not in finalized(connection), "its end")
+    member = ShareMember(connection, group, [topic])
+    answers = (
+        member.join(),
+        described_share(connection, group),
+        share_offsets(connection, group),
+        alter_share_offsets(connection, group, **{topic: {0: 0}}),
+        delete_share_offsets(connection, group, topic),
+    )
+    assert {Error(each.error_code) for each in answers} == {Error.UNSUPPORTED_VERSION}
+    assert updated(connection, (SHARES, 1, UPGRADE)).error_code == Error.NONE
+    eventually(lambda: finalized(connection) == features, "its return")
+    assert described_share(connection, group).group_state == "Stable"
 
 
 def test_the_oldest_version_only_raises_levels(

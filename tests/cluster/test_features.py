@@ -10,6 +10,7 @@ from headrace.cluster.features import (
     DEFAULT_LEVELS,
     GROUP_VERSION,
     METADATA_VERSION,
+    SHARE_VERSION,
     SUPPORTED,
     TRANSACTION_VERSION,
     FeatureUpdate,
@@ -47,11 +48,12 @@ def test_all_updates_are_one_change(image: ClusterImage) -> None:
         FeatureUpdate(TRANSACTION_VERSION, 0, SAFE),
     ]
     (change,) = update_features(image, updates)
-    assert change == FeaturesChanged({METADATA_VERSION: 30}, epoch=1)
+    rest = {METADATA_VERSION: 30, SHARE_VERSION: 1}
+    assert change == FeaturesChanged(rest, epoch=1)
     image.apply([change])
     assert image.feature_level(GROUP_VERSION) == 0
     (change,) = update_features(image, [FeatureUpdate(GROUP_VERSION, 1, UP)])
-    assert change == FeaturesChanged({METADATA_VERSION: 30, GROUP_VERSION: 1}, epoch=2)
+    assert change == FeaturesChanged({**rest, GROUP_VERSION: 1}, epoch=2)
 
 
 def test_the_same_levels_are_no_change(image: ClusterImage) -> None:
@@ -98,8 +100,8 @@ def test_a_broker_does_not_join_what_it_cannot_do() -> None:
     check_supported(DEFAULT_LEVELS)
     with pytest.raises(ConfigError, match=r"group.version at level 2.*supports 0-1.*lower it"):
         check_supported({GROUP_VERSION: 2})
-    with pytest.raises(ConfigError, match=r"share.version at level 1.*no such feature"):
-        check_supported({"share.version": 1})
+    with pytest.raises(ConfigError, match=r"streams.version at level 1.*no such feature"):
+        check_supported({"streams.version": 1})
 
 
 @given(

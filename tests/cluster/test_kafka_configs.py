@@ -31,7 +31,7 @@ UNDECLARED = (
     "security.providers",
 )
 # Groups that do not exist here.
-UNDECLARED_OF_GROUPS = ("share.", "streams.")
+UNDECLARED_OF_GROUPS = ("streams.",)
 # Java classes that mean nothing to this broker.
 OTHER_DEFAULTS = {"metric.reporters": "", "principal.builder.class": "null"}
 

@@ -180,7 +180,12 @@ def test_an_image_survives_the_tree(tree: LocalTree) -> None:
 def test_features_are_finalized_once(tree: LocalTree) -> None:
     """The first broker writes what it supports; a later start keeps what is agreed on."""
     image = store.load_image(tree)
-    assert image.features == {"group.version": 1, "metadata.version": 30, "transaction.version": 2}
+    assert image.features == {
+        "group.version": 1,
+        "metadata.version": 30,
+        "share.version": 1,
+        "transaction.version": 2,
+    }
     assert image.features_epoch == 0
     lowered = FeaturesChanged({"metadata.version": 30}, epoch=1)
     old = store.load_image(tree)

@@ -29,7 +29,7 @@ from headrace.cluster.image import (
     TopicCreated,
 )
 from headrace.cluster.partitions import change_isr, elect_preferred, with_leader
-from headrace.cluster.reassignments import alter
+from headrace.cluster.reassignments import advance, alter
 from headrace.cluster.store import chunks, ops_for
 from headrace.cluster.topics import NewTopic, create_partitions, delete_topic
 from headrace.coordination.memory import MemoryStore, MemoryTree
@@ -367,6 +367,31 @@ def test_a_changed_isr_leaves_a_note_for_the_controller(members: list[Member]) -
     assert json.loads(one.tree.get("/brokers/topics/t/partitions/0/state").data)["isr"] == [0, 2]
     assert store.clear_isr_changes(two.tree, held) == 1
     assert store.clear_isr_changes(two.tree, held) == 0
+
+
+def test_nobody_enters_an_isr_who_is_no_replica_any_more(members: list[Member]) -> None:
+    """A leader has read the state after a move, and not yet who the replicas are: it is refused."""
+    leader, other, _ = members
+    place = TopicPartition("t", 0)
+    out = change_isr(leader.image, "t", 0, [0, 1])
+    assert out is not None
+    leader.write(out)
+    other.look()
+    began, _ = alter(other.image, {place: [0, 1]}, may_change_factor=True)
+    other.write(*began)
+    leader.look()
+    done = advance(partition_of(other.image), alive=[0, 1, 2])
+    assert (done.replicas, done.isr) == ((0, 1), (0, 1))
+    other.write(PartitionChanged("t", 0, done))
+    root = layout.state_path("t", 0)
+    leader.image.apply(changes_from(leader.image, root, leader.tree.subtree(root)))
+    assert partition_of(leader.image).replicas == (0, 1, 2), "read at another moment"
+    joins = change_isr(leader.image, "t", 0, [0, 1, 2])
+    assert joins is not None
+    with pytest.raises(BadVersion):
+        leader.write(joins)
+    leader.look()
+    assert partition_of(leader.image) == done
 
 
 def test_only_a_changed_isr_is_noted(members: list[Member]) -> None:

@@ -164,6 +164,8 @@ def plain(value: Any, kafka_type: str | None = None) -> Any:
         return value
     if isinstance(value, int):
         return int(value)
+    if isinstance(value, float):
+        return float(value)
     if isinstance(value, datetime.timedelta):
         return value // datetime.timedelta(milliseconds=1)
     if isinstance(value, datetime.datetime):

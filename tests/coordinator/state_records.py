@@ -8,6 +8,7 @@ from uuid import UUID
 from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group import protocol
 from headrace.coordinator.group import records as group
+from headrace.coordinator.group import share_records as share
 from headrace.coordinator.transaction import records as transaction
 
 NOW_MS: Final = 1_700_000_000_000
@@ -118,6 +119,50 @@ CURRENT_ASSIGNMENT: Final = StateRecord(
     ),
 )
 
+_SHARED: Final = share.SharedPartitions(topic_id=TOPIC_ID, partitions=[0, 1])
+SHARE_RECORDS: Final = (
+    StateRecord(
+        share.ShareGroupMemberMetadataKey(group_id="sg", member_id="m1"),
+        share.ShareGroupMemberMetadataValue(
+            rack_id="rack-a",
+            client_id="c",
+            client_host="/127.0.0.1",
+            subscribed_topic_names=["orders"],
+        ),
+    ),
+    StateRecord(
+        share.ShareGroupMetadataKey(group_id="sg"),
+        share.ShareGroupMetadataValue(epoch=4, metadata_hash=-7),
+    ),
+    StateRecord(
+        share.ShareGroupTargetAssignmentMetadataKey(group_id="sg"),
+        share.ShareGroupTargetAssignmentMetadataValue(
+            assignment_epoch=4, assignment_timestamp=NOW_MS
+        ),
+    ),
+    StateRecord(
+        share.ShareGroupTargetAssignmentMemberKey(group_id="sg", member_id="m1"),
+        share.ShareGroupTargetAssignmentMemberValue(topic_partitions=[_SHARED]),
+    ),
+    StateRecord(
+        share.ShareGroupCurrentMemberAssignmentKey(group_id="sg", member_id="m1"),
+        share.ShareGroupCurrentMemberAssignmentValue(
+            member_epoch=4, previous_member_epoch=3, state=0, assigned_partitions=[_SHARED]
+        ),
+    ),
+    StateRecord(
+        share.ShareGroupStatePartitionMetadataKey(group_id="sg"),
+        share.ShareGroupStatePartitionMetadataValue(
+            initializing_topics=[
+                share.TopicPartitionsInfo(topic_id=TOPIC_ID, topic_name="orders", partitions=[2])
+            ],
+            initialized_topics=[
+                share.TopicPartitionsInfo(topic_id=TOPIC_ID, topic_name="orders", partitions=[0, 1])
+            ],
+            deleting_topics=[share.TopicInfo(topic_id=TOPIC_ID, topic_name="gone")],
+        ),
+    ),
+)
 GROUP_RECORDS: Final = (
     OFFSET,
     EXPIRING_OFFSET,
@@ -159,6 +204,7 @@ GROUP_RECORDS: Final = (
         group.ConsumerGroupRegularExpressionKey(group_id="cg", regular_expression="pay.*"),
         group.ConsumerGroupRegularExpressionValue(topics=["payments"], version=9, timestamp=NOW_MS),
     ),
+    *SHARE_RECORDS,
 )
 
 TRANSACTION_RECORDS: Final = (

@@ -7,7 +7,14 @@ from typing import Any
 from uuid import UUID
 
 from headrace.broker.transactions import STATE
-from headrace.coordinator.effects import Caller, TransactionMarkers
+from headrace.coordinator.effects import (
+    Caller,
+    Effects,
+    Reply,
+    ShareStatesChange,
+    ShareStatesEnd,
+    TransactionMarkers,
+)
 from headrace.coordinator.host import Host, HostState
 from headrace.coordinator.transaction.settings import TransactionSettings
 from headrace.coordinator.transaction.shard import TransactionShard
@@ -44,6 +51,7 @@ class World:
     def __init__(self, *, flush_messages: int = 1 << 62) -> None:
         self.disk = MemoryDisk(folders=["/data"])
         self.notes: list[str] = []
+        self.changes: list[ShareStatesChange] = []
         self.config = LogConfig(flush_messages=flush_messages, cleanup_policy=("compact",))
         self.log = PartitionLog.create(self.disk, FOLDER, WHERE, UUID(int=7), self.config, NOW_MS)
         self.host = self.new_host()
@@ -62,6 +70,7 @@ class World:
             lambda: TransactionShard(TransactionSettings(), 0, iter(range(1000)).__next__),
             send=send,
             written=lambda appended: None,
+            change_share_states=lambda _, change: self.changes.append(change),
             note=self.notes.append,
         )
 
@@ -122,6 +131,38 @@ def test_a_reader_is_not_told_what_is_not_committed() -> None:
     assert not effects.records
     world.host.perform(effects, NOW_MS)
     assert ticket.told == []
+
+
+def deletion(world: World, ticket: Ticket) -> Effects:
+    """Something to write, and then to ask of a share coordinator, before the ticket is answered."""
+    request = InitProducerIdRequest(transactional_id="a", transaction_timeout_ms=60_000)
+    caller = Caller(Ticket(), "c", "/h", 4)
+    effects = world.host.shard.handle_init_producer_id(request, caller, NOW_MS)
+    effects.share_states.append(ShareStatesEnd("g", frozenset(), Reply(ticket, None)))
+    return effects
+
+
+def test_share_coordinators_are_asked_when_the_records_are_committed() -> None:
+    """A crash before that leaves nothing of it; one after it finds in the log what was asked."""
+    world = World(flush_messages=1)
+    ticket = Ticket()
+    world.host.perform(deletion(world, ticket), NOW_MS)
+    assert world.changes == []
+    world.log.flush()
+    world.host.partition.on_flushed(world.log.log_end_offset)  # type: ignore[attr-defined]
+    assert [change.group_id for change in world.changes] == ["g"]
+    assert ticket.told == []
+
+
+def test_who_waits_for_a_share_coordinator_that_is_not_asked_is_told() -> None:
+    """The records could not be written, so nothing else happens either."""
+    world = World()
+    ticket = Ticket()
+    effects = deletion(world, ticket)
+    world.disk.fail_at(1, OSError(errno.ENOSPC, "No space left on device"))
+    world.host.perform(effects, NOW_MS)
+    assert ticket.told == [Error.COORDINATOR_NOT_AVAILABLE]
+    assert world.changes == []
 
 
 def test_a_log_that_cannot_be_written_changes_nothing() -> None:

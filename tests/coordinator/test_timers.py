@@ -19,6 +19,15 @@ def test_a_later_deadline_replaces_an_earlier_one() -> None:
     assert timers.due(1000) == []
 
 
+def test_a_deadline_that_was_moved_keeps_its_place() -> None:
+    """Due together: the earlier deadline first, though the other one was set before it."""
+    timers = Timers()
+    timers.set("moved", 100)
+    timers.set("moved", 300)
+    timers.set("other", 200)
+    assert timers.due(400) == ["other", "moved"]
+
+
 def test_a_cancelled_timer_never_expires() -> None:
     """A member that left is not expired, not even if it comes back."""
     timers = Timers()

@@ -17,6 +17,7 @@ import pytest
 from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group import protocol
 from headrace.coordinator.group import records as group
+from headrace.coordinator.share import records as share
 from headrace.coordinator.transaction import records as transaction
 from headrace.errors import Error
 from headrace.log import LogConfig, Origin, PartitionLog
@@ -39,6 +40,7 @@ from tests.coordinator.group_requests import (
     join_request,
     txn_commit_request,
 )
+from tests.coordinator.share.share_records import SHARE_RECORDS
 from tests.coordinator.state_records import GROUP_RECORDS, NOW_MS, TOPIC_ID, TRANSACTION_RECORDS
 from tests.kafka.apache_kafka import ApacheKafka
 
@@ -107,8 +109,14 @@ def written(folder: Path, topic: str, encode: Encode, records: Sequence[StateRec
             transaction.encode_record,
             TRANSACTION_RECORDS,
         ),
+        (
+            "__share_group_state",
+            "--share-group-state-decoder",
+            share.encode_record,
+            SHARE_RECORDS,
+        ),
     ],
-    ids=["__consumer_offsets", "__transaction_state"],
+    ids=["__consumer_offsets", "__transaction_state", "__share_group_state"],
 )
 def test_kafka_reads_every_record_type(
     dump_log: Callable[..., str],

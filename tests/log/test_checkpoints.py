@@ -66,7 +66,7 @@ def test_a_missing_or_empty_file_has_no_entries(tmp_path: Path) -> None:
     ("data", "complaint"),
     [
         (b"1\n0\n", "f line 1: version '1'"),
-        (b"0", "f line 2: no count"),
+        (b"0\n", "f line 2: no count"),
         (b"0\n-1\n", "f line 2: no count"),
         (b"0\n2\norders 3 42\n", "f line 2: 2 entries announced, 1 found"),
         (b"0\n0\norders 3 42\n", "f line 2: 0 entries announced, 1 found"),

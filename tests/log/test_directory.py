@@ -26,6 +26,7 @@ from headrace.runtime.disk import Disk
 from headrace.runtime.os_disk import OsDisk
 from headrace.testing.memory_disk import MemoryDisk, SimulatedCrash
 from headrace.types import ZERO_UUID, TopicPartition
+from tests.log import logs
 
 NOW_MS = 1_700_000_000_000
 CONFIG = LogConfig(file_delete_delay_ms=60_000)
@@ -59,12 +60,16 @@ def start(
 def create(directory: LogDirectory, tp: TopicPartition, records: int = 0) -> PartitionLog:
     """A log with so many records, half of them known to be replicated."""
     log = directory.create(tp, TOPIC_ID, CONFIG, NOW_MS)
+    append(log, records)
+    log.high_watermark = records // 2
+    return log
+
+
+def append(log: PartitionLog, records: int) -> None:
     for _ in range(records):
         builder = BatchBuilder()
         builder.append(b"key", b"value", NOW_MS)
         log.append(memoryview(builder.build()), leader_epoch=0, origin=Origin.CLIENT, now_ms=NOW_MS)
-    log.high_watermark = records // 2
-    return log
 
 
 def crashed_copy(path: Path) -> Path:
@@ -453,6 +458,65 @@ def test_an_unwritable_directory_is_refused() -> None:
     disk.make_read_only("/data")
     with pytest.raises(ConfigError, match="cannot use /data for logs"):
         start("/data", disk=disk)
+
+
+def test_a_log_whose_recovery_finds_no_room_is_loaded_when_there_is_some() -> None:
+    """A full disk at start costs a partition its service only for as long as the disk is full."""
+    disk = MemoryDisk(folders=["/data"])
+    first, _ = start("/data", disk=disk)
+    log = create(first, ORDERS_0, records=3)
+    log.leader_epochs.assign(7, log.log_end_offset)  # without a record: a crash takes it back
+    log.flush()
+    first.release()
+    disk.capacity_bytes = 0
+    second, report = start("/data", disk=disk)
+    assert "No space left" in report.quarantined["orders-0"]
+    with pytest.raises(OSError, match="No space left"):
+        second.load_again(ORDERS_0, CONFIG, NOW_MS)
+    disk.capacity_bytes = None
+    second.load_again(ORDERS_0, CONFIG, NOW_MS)
+    assert second.logs[ORDERS_0].log_end_offset == 3
+    assert not second.quarantined
+
+
+def test_so_is_a_log_whose_aborts_find_no_room() -> None:
+    """Recovery writes the index of aborted transactions anew, if need be in several attempts."""
+    disk = MemoryDisk(folders=["/data"])
+    first, _ = start("/data", disk=disk)
+    log = create(first, ORDERS_0)
+    logs.append(
+        log, logs.batch(producer_id=9, producer_epoch=0, base_sequence=0, transactional=True)
+    )
+    logs.append(log, logs.marker(commit=False, producer_id=9), origin=Origin.COORDINATOR)
+    wanted = log.aborted_transactions(0, 2)
+    assert len(wanted) == 1
+    first.release()
+    disk.capacity_bytes = 0
+    second, _ = start("/data", disk=disk)
+    assert second.without_room == {ORDERS_0}
+    disk.capacity_bytes = None
+    second.load_again(ORDERS_0, CONFIG, NOW_MS)
+    assert second.logs[ORDERS_0].aborted_transactions(0, 2) == wanted
+
+
+def test_a_high_watermark_beyond_a_lost_end_does_not_come_true_again() -> None:
+    """Records that replace those which a power loss took are not taken for replicated ones."""
+    disk = MemoryDisk(folders=["/data"])
+    first, _ = start("/data", disk=disk)
+    log = create(first, ORDERS_0, records=2)
+    log.flush()
+    append(log, records=8)
+    log.high_watermark = 10
+    first.write_checkpoints()
+    disk = disk.crash()
+    second, _ = start("/data", disk=disk)
+    log = second.logs[ORDERS_0]
+    assert (log.log_end_offset, log.high_watermark) == (2, 2)
+    append(log, records=5)
+    second.release()  # killed: what it wrote is there, its checkpoints are not
+    third, _ = start("/data", disk=disk)
+    log = third.logs[ORDERS_0]
+    assert (log.log_end_offset, log.high_watermark) == (7, 2)
 
 
 def live(disk: MemoryDisk, done: list[str]) -> None:

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import CorruptData, InvariantViolated
+from headrace.log import PartitionLog
 from headrace.log.leader_epochs import UNDEFINED, EpochEntry, LeaderEpochs, decode, encode
+from headrace.records.batch import split_batches
 from headrace.runtime.os_disk import OsDisk
 from tests.log.format_page import text_example
 from tests.log.logs import append, new_disk, new_log, reopened
@@ -172,6 +174,8 @@ def test_epoch_at(tmp_path: Path, offset: int, epoch: int | None) -> None:
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
+        (b"", "f: it is empty"),
+        (b"0\n2\n0 0\n1 2", "f: the last line has no end"),  # of 1 26, say
         (b"0\n1\n0\n", "f line 3: '0' is not 'epoch start_offset'"),
         (b"0\n1\nx 0\n", "f line 3: 'x 0'"),
         (b"0\n2\n1 0\n1 5\n", "f line 4: '1 5' does not follow"),
@@ -227,3 +231,47 @@ def test_an_epoch_is_as_durable_as_its_records() -> None:
         epochs = left.leader_epochs.entries
         assert epochs[:2] == [EpochEntry(0, 0), EpochEntry(3, 1)]
         assert epochs[2:] == ([EpochEntry(7, 2)] if left.log_end_offset == 3 else [])
+
+
+def test_a_truncation_of_epochs_is_as_durable_as_what_follows_it() -> None:
+    """Records of an older epoch in the place of cut ones never appear as those of the newer one."""
+    disk = new_disk()
+    log = new_log(disk)
+    append(log, leader_epoch=7)
+    append(log, leader_epoch=8)
+    log.flush()
+    log.truncate_to(1)
+    log.leader_epochs.truncate_from_end(1)
+    append(log, leader_epoch=7)
+    for flushed in (False, True):
+        if flushed:
+            log.flush()
+        for seed in range(20):
+            after = disk.crash(Random(seed), torn_pages=True)
+            left = reopened(after, clean=False, recovery_point=2 if flushed else 1)
+            said = [left.leader_epochs.epoch_at(offset) for offset in range(left.log_end_offset)]
+            assert said == [epoch for _, epoch in epochs_of_records(left)]
+
+
+def epochs_of_records(log: PartitionLog) -> list[tuple[int, int]]:
+    """Each offset with the epoch that its batch carries."""
+    data = memoryview(log.read(0, 1 << 20, up_to=log.log_end_offset).data())
+    return [
+        (offset, header.partition_leader_epoch)
+        for header, _ in split_batches(data)
+        for offset in range(header.base_offset, header.next_offset)
+    ]
+
+
+def test_what_records_say_corrects_the_file(tmp_path: Path) -> None:
+    """The epoch that a record carries is believed, and later ones only if their records come."""
+    epochs = epochs_of(tmp_path, (0, 0), (7, 3), (8, 7), (9, 9))
+    epochs.confirm(7, 6)
+    assert epochs.entries == [(0, 0), (7, 3), (8, 7), (9, 9)]
+    epochs.confirm(7, 7)
+    assert epochs.entries == [(0, 0), (7, 3)]
+    epochs.confirm(9, 9)
+    assert epochs.entries == [(0, 0), (7, 3), (9, 9)]
+    epochs.truncate_from_start(4)
+    epochs.confirm(0, 2)  # of a segment that begins before the log does
+    assert epochs.entries == [(7, 4), (9, 9)]

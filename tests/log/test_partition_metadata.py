@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from uuid import UUID
+from random import Random
+from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import CorruptData
-from headrace.log import partition_metadata
+from headrace.log import LogConfig, partition_metadata
+from headrace.log.directory import LogDirectory
 from headrace.runtime.os_disk import OsDisk
+from headrace.testing import MemoryDisk
 from headrace.types import uuid_from_text, uuid_to_text
+from tests.log import logs
 from tests.log.format_page import hex_example
 
 # As Apache Kafka 4.3.1 encodes it.
@@ -35,6 +39,45 @@ def test_a_folder_without_the_file_has_no_id(tmp_path: Path) -> None:
 def test_a_final_newline_is_tolerated() -> None:
     """An editor's newline does not make a topic unreadable."""
     assert partition_metadata.decode(KAFKAS_BYTES + b"\n", "f") == TOPIC_ID
+
+
+def test_an_id_is_as_durable_as_the_records() -> None:
+    """The process that wrote it is killed before a flush; a later one flushes and stops in order.
+    After that no power cut may tear the id.
+    """
+    disk = logs.new_disk()
+    logs.append(logs.new_log(disk))
+    later = logs.reopened(disk, clean=False)
+    later.close()
+    for seed in range(20):
+        left = logs.reopened(disk.crash(Random(seed), torn_pages=True), recovery_point=1)
+        assert (left.topic_id, left.log_end_offset) == (logs.TOPIC_ID, 1)
+
+
+def test_an_id_that_was_given_later_is_durable_at_once() -> None:
+    """Nothing is written to the log after it, so no flush would come to it."""
+
+    def start(disk: MemoryDisk) -> LogDirectory:
+        directory = LogDirectory.open(
+            disk, logs.PARENT, cluster_id="c", node_id=1, uuid_factory=uuid4
+        )
+        directory.load(lambda topic: LogConfig(), logs.NOW_MS)
+        return directory
+
+    disk = logs.new_disk()
+    first = start(disk)
+    log = first.create(logs.ORDERS, logs.TOPIC_ID, LogConfig(), logs.NOW_MS)
+    logs.append(log)
+    first.close()
+    disk.remove(f"{logs.FOLDER}/{partition_metadata.FILE_NAME}")
+    second = start(disk)
+    second.assign_topic_id(logs.ORDERS, TOPIC_ID)
+    second.release()  # as if it was killed
+    start(disk).close()
+    for seed in range(20):
+        left = start(disk.crash(Random(seed), torn_pages=True))
+        assert left.logs[logs.ORDERS].topic_id == TOPIC_ID
+        left.release()
 
 
 @pytest.mark.parametrize(

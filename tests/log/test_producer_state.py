@@ -231,6 +231,29 @@ def test_an_open_transaction_holds_the_last_stable_offset() -> None:
     assert state.last_stable_offset(27) == 27
 
 
+def test_ended_transactions_are_not_searched_again_and_again() -> None:
+    """Recovery sees all those of a log before any is replicated: work grows with their number."""
+    compared = 0
+
+    class Offset(int):
+        def __lt__(self, other: int) -> bool:
+            nonlocal compared
+            compared += 1
+            return int(self) < other
+
+    state, count = ProducerState(), 500
+    for number in range(count):
+        begin = Offset(2 * number)
+        state.update(transactional(number), begin, NOW_MS)
+        state.update(end(), begin + 1, NOW_MS, COMMIT)
+        assert state.first_unstable_offset == 0
+    for high_watermark in range(2 * count + 1):
+        state.on_high_watermark(high_watermark)
+        wanted = high_watermark // 2 * 2 if high_watermark < 2 * count else None
+        assert state.first_unstable_offset == wanted
+    assert compared <= 10 * count
+
+
 def test_markers_may_come_in_another_order_than_beginnings() -> None:
     """A younger transaction that ends first does not free the older one."""
     state = ProducerState()
@@ -271,8 +294,20 @@ def test_sequences_go_on_after_a_marker_of_the_same_epoch() -> None:
     state = ProducerState()
     write(state, transactional(0, 3))
     write(state, end(), COMMIT)
-    assert state.check(transactional(0, 3), Origin.CLIENT) is not None
     write(state, transactional(3))
+    assert state.check(transactional(3), Origin.CLIENT) is not None
+
+
+@pytest.mark.parametrize("marker", [COMMIT, ABORT], ids=["committed", "aborted"])
+def test_the_next_transaction_does_not_repeat_the_last_one(marker: EndTxnMarker) -> None:
+    """Answered as a retry, its records would be lost: they were never written."""
+    state = ProducerState()
+    write(state, transactional(0, 3))
+    assert state.check(transactional(0, 3), Origin.CLIENT) is not None
+    write(state, end(), marker)
+    assert refusal(state, transactional(0, 3)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
+    write(state, transactional(3))
+    assert refusal(state, transactional(0, 3)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def test_a_marker_with_a_new_epoch_starts_sequences_over() -> None:
@@ -338,7 +373,7 @@ def test_deleting_the_logs_start_frees_ended_transactions() -> None:
     assert state.first_unstable_offset is None
     state.on_log_start_offset(50)
     assert state.map_end_offset == 50
-    assert state.check(transactional(0), Origin.CLIENT) is not None
+    assert len(state) == 1
 
 
 # Expiry and snapshots.

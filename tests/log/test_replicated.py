@@ -170,10 +170,10 @@ def test_producers_and_transactions_follow() -> None:
     replicated(follower, fetched(leader, 0))
     follower.high_watermark = 1
     assert follower.last_stable_offset == 0
+    retry = append(follower, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    assert (retry.duplicate, retry.base_offset) == (True, 0)
     append(leader, marker(commit=False, producer_id=7), origin=Origin.COORDINATOR)
     replicated(follower, fetched(leader, 1))
     follower.high_watermark = 2
     assert follower.last_stable_offset == 2
     assert follower.aborted_transactions(0, 2) == leader.aborted_transactions(0, 2) != []
-    retry = append(follower, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
-    assert (retry.duplicate, retry.base_offset) == (True, 0)

@@ -104,6 +104,29 @@ def test_nobody_waits_for_a_follower_that_caught_up_and_went_away() -> None:
     assert leader.high_watermark == 1
 
 
+def test_who_enters_has_what_an_absent_one_kept_back() -> None:
+    """When nobody waits any longer for a follower, more is committed, and others may lack it."""
+    cluster = Cluster(1, 2, 3)
+    cluster.elect(1, [1])
+    leader = cluster.leader.partition
+    cluster.fetch(2)
+    cluster.fetch(3)
+    registered = cluster.epochs
+
+    def wanted(*brokers: int) -> tuple[int, ...] | None:
+        return leader.wanted_isr(
+            cluster.now_ms,
+            lag_time_max_ms=LAG_TIME_MAX_MS,
+            broker_epochs={each: registered[each] for each in brokers},
+        )
+
+    assert wanted(1, 2) == (1, 2)  # 3 is not registered: nobody waits for it any longer
+    leader.append(batch("x"), acks=-1, now_ms=cluster.now_ms)
+    assert leader.high_watermark == 0  # 2 is waited for
+    assert wanted(1, 3) is None
+    assert leader.high_watermark == 1
+
+
 def test_a_proposed_member_counts_before_it_is_confirmed() -> None:
     """The high watermark is the minimum over committed and proposed members: the proposal may
     have been written although the leader has not heard of it, and then the member may lead.

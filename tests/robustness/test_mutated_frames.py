@@ -1,7 +1,8 @@
-"""A million mutated frames: the broker lives, its memory stays bounded, nobody else notices.
+"""Mutated frames by the hundred thousand: the broker lives, its memory is bounded, nobody notices.
 
 Frames are real requests of every served API and version with bytes flipped, cut, repeated and
-lengths that lie. `HEADRACE_SEED` repeats a run, `HEADRACE_FRAMES` sets how many are sent.
+lengths that lie. `HEADRACE_SEED` repeats a run, `HEADRACE_FRAMES` sets how many are sent: a million
+take three minutes.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from headrace.wire.registry import by_key
 from headrace.wire.schema import FieldSpec, fields_of, info
 from headrace.wire.types import UUID_KIND, Blob, Text
 
-FRAMES = int(os.environ.get("HEADRACE_FRAMES", "1000000"))
+FRAMES = int(os.environ.get("HEADRACE_FRAMES", "200000"))
 _PATIENCE_S = 0.2
 _WINDOW = 8
 _ATTACKERS = 8  # Some frames ask the broker to wait, and hold their connection up.
@@ -235,7 +236,7 @@ def receive(sock: socket.socket, count: int) -> bytes:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_million_mutated_frames_harm_nobody() -> None:
+def test_mutated_frames_harm_nobody() -> None:
     """Random, truncated and lying frames: the process lives and the client beside sees no error."""
     seed = int(os.environ.get("HEADRACE_SEED", random.randrange(1 << 32)))
     rng = random.Random(seed)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, TypeAlias
 
+from headrace.types import TopicPartition
 from tests.simulation.network import Connection, Network
 from tests.simulation.schedule import Alarm, Schedule
 
@@ -22,7 +23,9 @@ class Sleep(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """A request; `context` is what the witness is told beside it."""
+    """A request; `context` is what the witness is told beside it, `leader_of` says who is asked
+    where the request itself does not.
+    """
 
     link: str
     request: Any
@@ -30,6 +33,7 @@ class Ask(NamedTuple):
     timeout_ms: int = 1_500
     context: Any = None
     late: bool = True
+    leader_of: TopicPartition | None = None
 
 
 Wait: TypeAlias = Sleep | Ask | list[Ask]

@@ -84,7 +84,7 @@ def _librdkafka_suite(
     **rest: str,
 ) -> Suite:
     def run(target: Target, tests: Collection[str] | None, quick: bool) -> Results:
-        numbers = None if tests is None else numbers_of(tests)
+        numbers = choice.numbers if tests is None else numbers_of(tests)
         return librdkafka.run(target, replace(choice, numbers=numbers, quick=quick))
 
     def quick() -> Collection[str]:
@@ -113,6 +113,8 @@ def suites(jobs: int, brokers: int = 1) -> list[Suite]:
         return [_java_suite(), _librdkafka_suite("classic", classic, calibrated="3-brokers")]
     consumer = Choice(protocol="consumer", jobs=jobs)
     noautocreate = Choice(scenario="noautocreate", jobs=jobs)
+    queues = numbers_of(calibration("librdkafka-share-1-broker"))
+    share = Choice(share=True, numbers=queues, jobs=jobs)
     off = {"auto.create.topics.enable": "false"}
     return [
         Suite(
@@ -126,6 +128,7 @@ def suites(jobs: int, brokers: int = 1) -> list[Suite]:
         _librdkafka_suite("noautocreate", noautocreate, in_quick=False, **off),
         _librdkafka_suite("classic", classic),
         _librdkafka_suite("consumer", consumer),
+        _librdkafka_suite("share", share, in_quick=False),
     ]
 
 

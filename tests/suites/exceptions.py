@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-SHARE = "share groups (KIP-932) are not served"
 ACLS = "needs an authorizer: ACLs are not served"
-QUOTAS = "quotas are not served"
 SCRAM = "SASL/SCRAM credentials are not served"
-
 QUORUM = "KIP-836 describes the KRaft quorum; this cluster's state is not kept by one"
-TELEMETRY = "client metrics (KIP-714) are not served"
 
 # All of 0081 but its ACL parts passes: `SUBTESTS=Groups` and the like show it.
 _LIBRDKAFKA: Mapping[str, str] = {
@@ -33,10 +29,7 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
     "java": {
         "acls": ACLS,
         "client-compatibility": ACLS,
-        "client-metrics": TELEMETRY,
-        "configs-quota": QUOTAS,
         "configs-scram": SCRAM,
         "metadata-quorum": QUORUM,
-        "share-group": SHARE,
     },
 }

@@ -45,7 +45,7 @@ def test_every_handler_describes_itself(module: ModuleType) -> None:
     assert "Behaviour:" in text
 
 
-@pytest.mark.parametrize("page", ["protocol-support.md", "configuration.md"])
+@pytest.mark.parametrize("page", ["protocol-support.md", "configuration.md", "metrics.md"])
 def test_reference_pages_are_fresh(page: str) -> None:
     """`make docs` has been run since the code changed."""
     generator = load_generator()

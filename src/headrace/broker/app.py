@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
+import os
 import random
 import signal
+import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,20 +25,26 @@ from headrace.broker import logs
 from headrace.broker.adoption import adopt, finish_deletions
 from headrace.broker.broker import Broker
 from headrace.broker.cleaner import LogCleaner
+from headrace.broker.connection_gate import ConnectionGate
 from headrace.broker.dispatch import Dispatcher
 from headrace.broker.groups import build_groups
 from headrace.broker.handlers import HANDLERS
 from headrace.broker.housekeeping import Housekeeping
-from headrace.broker.listening import bind
+from headrace.broker.listening import bind, bind_metrics
 from headrace.broker.markers import Markers
 from headrace.broker.metadata import Metadata
 from headrace.broker.moves import Moves
 from headrace.broker.node import Node, load_logs, open_node, registration
 from headrace.broker.producer_ids import ProducerIds
+from headrace.broker.quotas import Quotas
 from headrace.broker.reporter import Reporter
 from headrace.broker.server import Listener
 from headrace.broker.session import Session
 from headrace.broker.sessions import FetchSessions
+from headrace.broker.share_coordinators import build_shares
+from headrace.broker.share_partitions import SharePartitions
+from headrace.broker.share_sessions import ShareSessions
+from headrace.broker.share_states import ShareStates
 from headrace.broker.storage import Storage
 from headrace.broker.transactions import build_transactions
 from headrace.cluster import store
@@ -45,7 +54,9 @@ from headrace.runtime.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     from headrace.broker.cluster_role import ClusterRole
+    from headrace.broker.metrics.endpoint import MetricsEndpoint
 
+HANDING_OVER: Final = 6  # Kafka's number for a broker that is about to stop
 _BLOCKING_THREADS: Final = 8
 _TREE_THREADS: Final = 2
 _DRAIN_TIMEOUT_S: Final = 10
@@ -67,9 +78,26 @@ class RunningBroker:
     role: ClusterRole | None
     executor: ThreadPoolExecutor
     tree_executor: ThreadPoolExecutor
+    metrics_socket: socket.socket | None
+    metrics: MetricsEndpoint | None = None
+
+    async def serve_metrics(self) -> str:
+        """Answer Prometheus from now on; returns where, or nothing if nobody wants it."""
+        if self.metrics_socket is None:
+            return ""
+        # Loaded when clients are served already: nobody waits for it.
+        from headrace.broker.metrics.endpoint import MetricsEndpoint, sources_of
+
+        self.metrics = MetricsEndpoint(
+            sources_of(self.broker, self.listeners, self.dispatcher, self.cleaner, self.role)
+        )
+        await self.metrics.start(self.metrics_socket)
+        return self.metrics.url
 
     async def stop(self) -> None:
         """Hand over, stop accepting, answer what is in flight, flush, mark the logs clean."""
+        if self.metrics is not None:
+            self.metrics.sources.state = HANDING_OVER
         if self.role is not None:
             await self.role.hand_over()
         for listener in self.listeners:
@@ -79,6 +107,8 @@ class RunningBroker:
         await self.broker.moves.stop()
         self.broker.groups.stop()
         self.broker.transactions.stop()
+        self.broker.share_partitions.stop()
+        self.broker.share_states.coordinators.stop()
         for partition in self.broker.storage.partitions.values():
             for waiter in (*partition.fetch_waiters, *partition.replica_waiters):
                 waiter.release()
@@ -97,6 +127,8 @@ class RunningBroker:
         await asyncio.gather(
             *(loop.run_in_executor(self.executor, directory.close) for directory in directories)
         )
+        if self.metrics is not None:
+            await self.metrics.stop()
         if self.role is not None:
             await self.role.leave()
         else:
@@ -108,6 +140,11 @@ class RunningBroker:
 
 def run(config: BrokerConfig, *, announce: Callable[[str], None]) -> int:
     """Run a broker in the foreground until SIGTERM or Ctrl-C; returns the exit code."""
+
+    if _has_log_settings(config):
+        from headrace.broker import log_files
+
+        log_files.configure(config, os.environ)
 
     async def main() -> None:
         stop = asyncio.Event()
@@ -123,6 +160,8 @@ def run(config: BrokerConfig, *, announce: Callable[[str], None]) -> int:
         gc.set_threshold(_GC_YOUNG_OBJECTS, 20, 50)
         for listener in running.listeners:
             announce(f"broker ready on {listener.host or '0.0.0.0'}:{listener.port}")
+        if metrics_url := await running.serve_metrics():
+            announce(f"metrics ready on {metrics_url}")
         await stop.wait()
         await running.stop()
 
@@ -131,14 +170,24 @@ def run(config: BrokerConfig, *, announce: Callable[[str], None]) -> int:
     return 0
 
 
+def _has_log_settings(config: BrokerConfig) -> bool:
+    keys = ("kafka.logs.dir", "log4j.configuration")
+    return any(map(config.get, keys)) or not {"LOG_DIR", "KAFKA_LOG4J_OPTS"}.isdisjoint(os.environ)
+
+
 async def start(config: BrokerConfig) -> RunningBroker:
     """Build and start a broker; it serves clients when this returns."""
-    logs.CONFIG.info("%s", config.dump())
+    if logs.CONFIG.isEnabledFor(logging.INFO):
+        logs.CONFIG.info("%s", config.dump())
     for name in config.unknown_keys:
         logs.CONFIG.warning("Unknown setting %s is ignored", name)
     loop = asyncio.get_running_loop()
     reporter = Reporter()
     listeners = bind(config, loop, reporter)
+    metrics_socket = bind_metrics(config)
+    if metrics_socket is not None:
+        reporter.take_times()
+    reporter.follow_request_log()
     executor = ThreadPoolExecutor(_BLOCKING_THREADS, thread_name_prefix="headrace")
     tree_executor = ThreadPoolExecutor(_TREE_THREADS, thread_name_prefix="headrace-tree")
     clock = SystemClock()
@@ -177,6 +226,7 @@ async def start(config: BrokerConfig) -> RunningBroker:
     if role is not None:
         role.start()
     for listener in listeners:
+        listener.gate = broker.gate
         await listener.start(dispatcher)
     logs.SERVER.info("Broker %d started", node.broker_id)
     return RunningBroker(
@@ -189,6 +239,7 @@ async def start(config: BrokerConfig) -> RunningBroker:
         role,
         executor,
         tree_executor,
+        metrics_socket,
     )
 
 
@@ -233,11 +284,20 @@ def _build(
     loop = asyncio.get_running_loop()
     producer_ids = ProducerIds(session, node.broker_id)
     markers = Markers(metadata, storage, clock, None if role is None else role.peers)
-    groups = build_groups(metadata, storage, clock)
+    shares = build_shares(metadata, storage, clock)
+    share_states = ShareStates(
+        node.broker_id, shares, metadata, None if role is None else role.peers
+    )
+    groups = build_groups(metadata, storage, clock, share_states)
     transactions = build_transactions(metadata, storage, clock, producer_ids, markers)
     markers.groups, markers.transactions = groups, transactions
     groups.lead()
     transactions.lead()
+    share_partitions = SharePartitions(metadata, storage, clock, share_states)
+    shares.lead()
+    quotas = Quotas(config, metadata.image, clock)
+    gate = ConnectionGate(lambda: metadata.config, metadata.image, quotas.limits, clock, loop)
+    metadata.watchers += [quotas.on_changes, gate.on_changes]
     draw = random.SystemRandom()
     return Broker(
         id=node.broker_id,
@@ -256,6 +316,14 @@ def _build(
         groups=groups,
         transactions=transactions,
         markers=markers,
+        share_states=share_states,
+        share_partitions=share_partitions,
+        share_sessions=ShareSessions(
+            config.get_int("group.share.max.share.sessions"), share_partitions.on_left
+        ),
+        quotas=quotas,
+        gate=gate,
+        peers=None if role is None else role.peers,
         isr=None if role is None else role.isr,
         throttle=None if role is None else role.throttle,
         remote_transactions=None if role is None else role.ask_others(transactions, markers),

@@ -5,24 +5,32 @@ Only a holder of references, filled by `app`; behaviour lives in what it refers 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from headrace.broker.telemetry.store import ClientMetrics
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Sequence
 
+    from headrace.broker.connection_gate import ConnectionGate
     from headrace.broker.coordinators import Coordinators
     from headrace.broker.dispatch import Handler
     from headrace.broker.isr import IsrKeeper
     from headrace.broker.markers import Markers
     from headrace.broker.metadata import Metadata
     from headrace.broker.moves import Moves
+    from headrace.broker.peers import Peers
     from headrace.broker.producer_ids import ProducerIds
+    from headrace.broker.quotas import Quotas
     from headrace.broker.remote_transactions import RemoteTransactions
     from headrace.broker.replication_throttle import ReplicationThrottle
     from headrace.broker.reporter import Reporter
     from headrace.broker.sessions import FetchSessions
+    from headrace.broker.share_partitions import SharePartitions
+    from headrace.broker.share_sessions import ShareSessions
+    from headrace.broker.share_states import ShareStates
     from headrace.broker.storage import Storage
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.coordinator.group.shard import GroupShard
@@ -46,12 +54,19 @@ class Broker:
     groups: Coordinators[GroupShard]
     transactions: Coordinators[TransactionShard]
     markers: Markers
+    share_states: ShareStates
+    share_partitions: SharePartitions
+    share_sessions: ShareSessions
+    quotas: Quotas
+    gate: ConnectionGate
     # Only a broker that is one of several has these.
+    peers: Peers | None
     isr: IsrKeeper | None
     throttle: ReplicationThrottle | None
     remote_transactions: RemoteTransactions | None
     handlers: Sequence[Handler]
     max_fetch_bytes: int
+    telemetry: ClientMetrics = field(default_factory=ClientMetrics)
 
     @property
     def config(self) -> BrokerConfig:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from headrace.broker import logs
 from headrace.broker.cleaner_pipe import CleanerFault, CleanerPipe
 from headrace.errors import CorruptData
 from headrace.log.append import COMPACT
@@ -39,13 +39,32 @@ if TYPE_CHECKING:
     from headrace.replica.partition import Partition
     from headrace.runtime.clock import Clock
 
-LOG: Final = logging.getLogger("kafka.log.LogCleaner")
+LOG: Final = logs.LOG_CLEANER
 
 _SHORTEST_PAUSE_MS: Final = 10
 _LONGEST_PAUSE_MS: Final = 24 * 3600 * 1000
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _MIB: Final = 1 << 20
 _REST_BACKOFFS: Final = 20  # rounds of `log.cleaner.backoff.ms` that a log is left alone
+
+
+class CleanerTally:
+    """What was compacted since the start, as numbers."""
+
+    __slots__ = ("bytes_read", "bytes_written", "cleanings", "last_ms", "longest_s", "records_read")
+
+    def __init__(self) -> None:
+        self.cleanings = self.bytes_read = self.bytes_written = self.records_read = 0
+        self.last_ms = 0
+        self.longest_s = 0.0
+
+    def add(self, stats: CleaningStats, seconds: float, now_ms: int) -> None:
+        self.cleanings += 1
+        self.bytes_read += stats.bytes_read
+        self.bytes_written += stats.bytes_written
+        self.records_read += stats.records_read
+        self.longest_s = max(self.longest_s, seconds)
+        self.last_ms = now_ms
 
 
 class LogCleaner:
@@ -63,6 +82,7 @@ class LogCleaner:
         self._in_progress: set[TopicPartition] = set()
         self._workers: dict[int, asyncio.Task[None]] = {}
         self._supervisor: asyncio.Task[None] | None = None
+        self.tally = CleanerTally()
 
     @property
     def uncleanable(self) -> dict[TopicPartition, str]:
@@ -112,12 +132,14 @@ class LogCleaner:
         """Compact until nothing is due, or something went wrong. The process ends with the work:
         its memory is large.
         """
-        cleanable = self.find_next()
-        if cleanable is None:
+        if self.find_next() is None:
             return
         async with CleanerPipe() as pipe:
-            while cleanable is not None and await self.clean(cleanable, pipe):
-                cleanable = self.find_next() if number < self._threads else None
+            # Asked anew: while the process started, another worker may have begun with that log.
+            # From here to the first wait in `clean`, which marks the log, nobody comes between.
+            while number < self._threads and (cleanable := self.find_next()) is not None:
+                if not await self.clean(cleanable, pipe):
+                    return
 
     def find_next(self) -> Cleanable | None:
         """The dirtiest log that is due and that nobody compacts already."""
@@ -148,6 +170,7 @@ class LogCleaner:
         log = cleanable.log
         began = time.monotonic()
         plan = make_plan(cleanable, self._clock.now_ms())
+        assert log.topic_partition not in self._in_progress, "two would write the same files"
         self._in_progress.add(log.topic_partition)
         try:
             end_offset, stats = await self._carry_out(log, plan, pipe)
@@ -156,7 +179,9 @@ class LogCleaner:
         finally:
             self._in_progress.discard(log.topic_partition)
         self._uncleanable.pop(log.topic_partition, None)
-        _report(log, plan, end_offset, stats, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        self.tally.add(stats, seconds, self._clock.now_ms())
+        _report(log, plan, end_offset, stats, seconds)
         return True
 
     async def _carry_out(

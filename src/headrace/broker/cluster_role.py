@@ -70,7 +70,7 @@ class ClusterRole:
             registration=lambda epoch: registration(config, node, listeners, epoch),
             patience_ms=self._patience_ms,
         )
-        self._controller = Controller(node.broker_id, session, metadata, clock)
+        self.controller = Controller(node.broker_id, session, metadata, clock)
         self._fetchers: ReplicaFetchers | None = None
         self._lost: set[asyncio.Task[None]] = set()
 
@@ -89,8 +89,8 @@ class ClusterRole:
             lambda: metadata.config,
         )
         self._membership.on_joined.append(self._fetchers.rejoin)
-        self._membership.on_joined.append(lambda _: self._controller.on_session())
-        self._membership.on_lost.append(self._controller.on_session_lost)
+        self._membership.on_joined.append(lambda _: self.controller.on_session())
+        self._membership.on_lost.append(self.controller.on_session_lost)
         storage.fetchers = self._fetchers
         storage.on_lost = self._give_up
 
@@ -109,7 +109,7 @@ class ClusterRole:
     def start(self) -> None:
         """Follow the tree and stand for election: the replicas that are here serve by now."""
         self._membership.follow()
-        self._controller.start()
+        self.controller.start()
         self.isr.start()
         if self._storage.unserved:
             self._give_up([TopicPartition(*key) for key in self._storage.unserved])
@@ -125,7 +125,7 @@ class ClusterRole:
             try:
                 await self._metadata.change(
                     lambda image: replicas_lost(
-                        image, self._node.broker_id, partitions, self._controller.policy
+                        image, self._node.broker_id, partitions, self.controller.policy
                     )
                 )
                 return
@@ -154,7 +154,7 @@ class ClusterRole:
                         tries=config.get_int("controlled.shutdown.max.retries"),
                         pause_ms=config.get_int("controlled.shutdown.retry.backoff.ms"),
                     )
-                await self._controller.stop()
+                await self.controller.stop()
                 await self._membership.unregister()
         except TimeoutError:
             logs.SERVER.warning("The cluster could not be told; it finds out by the session's end")

@@ -13,6 +13,7 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final, cast
 
 from headrace.broker import logs
@@ -23,6 +24,8 @@ from headrace.wire.frame import BadFrame, FrameReader
 
 if TYPE_CHECKING:
     from headrace.broker.dispatch import Dispatcher
+    from headrace.broker.quotas import Account
+    from headrace.broker.request_times import RequestWatch
     from headrace.broker.server import Listener
 
 _MAX_IOV: Final = 512
@@ -39,7 +42,29 @@ Chunk = Buffer | LogSlice
 class Call:
     """One request being answered: who asked, in which version, and where the answer goes."""
 
-    __slots__ = ("chunks", "client_id", "connection", "correlation_id", "on_abandoned", "version")
+    __slots__ = (
+        "account",
+        "answered_ns",
+        "began_ns",
+        "chunks",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "handled_ns",
+        "on_abandoned",
+        "queued_ns",
+        "received_ns",
+        "throttle_ms",
+        "version",
+        "watch",
+    )
+
+    # Set while `watch` is, which knows what they mean.
+    received_ns: int
+    began_ns: int
+    handled_ns: int
+    answered_ns: int
+    queued_ns: int
 
     def __init__(
         self, connection: Connection, version: int, correlation_id: int, client_id: str | None
@@ -52,6 +77,9 @@ class Call:
             None  # None until answered; empty = no answer (acks=0)
         )
         self.on_abandoned: Callable[[], None] | None = None  # the client left before the answer
+        self.account: Account | None = None  # None where no quota is active
+        self.throttle_ms = 0  # for how long a quota keeps the answer back
+        self.watch: RequestWatch | None = None  # None where nobody wants to know the times
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -62,18 +90,27 @@ class Connection(asyncio.BufferedProtocol):
         "_dispatcher",
         "_drained",
         "_fd",
+        "_halted",
+        "_kept",
         "_listener",
         "_loop",
+        "_muted",
+        "_muted_until",
         "_out",
         "_pending",
         "_reader",
         "_reading",
         "_refused",
         "_transport",
+        "_unsent",
         "_writer_fd",
         "closed",
         "last_active",
+        "on_closed",
         "peer_host",
+        "peer_port",
+        "principal",
+        "received_ns",
         "software",
         "write_turn",
     )
@@ -90,10 +127,19 @@ class Connection(asyncio.BufferedProtocol):
         self._blocked = False  # the socket is full; the loop tells when it is not
         self._reading = True
         self._refused = False  # whatever follows nonsense is not looked at
+        self._halted = False  # refused or muted: a frame must not be dispatched now
+        self._muted: asyncio.TimerHandle | None = None  # ends the time that a quota asks for
+        self._muted_until = 0.0
+        self._kept: list[bytes | bytearray] = []  # frames that had arrived when it was muted
+        self.principal = "ANONYMOUS"  # the name of the user, as quotas and ACLs know it
         self._drained: asyncio.Event | None = None
+        self._unsent: list[Call] = []  # whose times are taken, and whose answers are in `_out`
+        self.received_ns = 0
         self.closed = False
+        self.on_closed: Callable[[], None] | None = None  # what the client held is to be freed
         self.last_active = 0.0
         self.peer_host = ""
+        self.peer_port = 0
         # Set while a write waits for its coordinator: those behind it must not overtake it.
         self.write_turn: asyncio.Future[None] | None = None
         self.software = ""  # client name and version as ApiVersions told them
@@ -109,6 +155,7 @@ class Connection(asyncio.BufferedProtocol):
         self._fd = transport.get_extra_info("socket").fileno()
         peer = transport.get_extra_info("peername")
         self.peer_host = str(peer[0]) if isinstance(peer, tuple) else "unix"
+        self.peer_port = peer[1] if isinstance(peer, tuple) else 0
         self.last_active = self._loop.time()
         if not self._listener.admit(self):
             self._transport.abort()
@@ -120,13 +167,22 @@ class Connection(asyncio.BufferedProtocol):
         self.last_active = self._loop.time()
         try:
             frames = self._reader.received(nbytes)
-            for frame in frames:
-                if self._refused:
-                    return
-                self._dispatcher.on_frame(self, frame)
         except BadFrame as fault:
             self.refuse(str(fault))
             return
+        self._take(frames)
+
+    def _take(self, frames: Sequence[bytes | bytearray]) -> None:
+        """Requests have arrived: answer those that can be answered at once."""
+        # Who comes alone does not wait, so its time of arrival need not be taken.
+        waits = len(frames) > 1 and self._listener.reporter.timed
+        self.received_ns = perf_counter_ns() if waits else 0
+        try:
+            for frame in frames:
+                if self._halted:
+                    self._put_aside(frame)
+                else:
+                    self._dispatcher.on_frame(self, frame)
         except HeadraceError as fault:
             self.refuse(f"{type(fault).__name__}: {fault}")
             return
@@ -148,10 +204,16 @@ class Connection(asyncio.BufferedProtocol):
             os.close(self._writer_fd)
             self._writer_fd = -1
         self._out.clear()
+        self._kept.clear()
+        if self._muted is not None:
+            self._muted.cancel()
+        self._unsent.clear()
         pending, self._pending = self._pending, deque()
         for call in pending:
             if call.chunks is None and call.on_abandoned is not None:
                 call.on_abandoned()
+        if self.on_closed is not None:
+            self.on_closed()
         if self._drained is not None:
             self._drained.set()
         self._listener.forget(self)
@@ -162,6 +224,11 @@ class Connection(asyncio.BufferedProtocol):
     def idle(self) -> bool:
         """Nothing is being answered or sent."""
         return not self._pending and not self._out
+
+    @property
+    def answers_waiting(self) -> int:
+        """Answers that are there and wait for those before them."""
+        return sum(call.chunks is not None for call in self._pending)
 
     async def drained(self) -> None:
         """Return when nothing is left to answer or to send, or the client has gone."""
@@ -181,6 +248,9 @@ class Connection(asyncio.BufferedProtocol):
             self._pending.append(call)
         else:
             self._out.extend(chunks)
+            if call is not None and call.watch is not None:
+                call.queued_ns = call.answered_ns
+                self._unsent.append(call)
 
     def answer_later(self, call: Call, chunks: Sequence[Chunk]) -> None:
         """Answer a call announced by `expect`; an empty list means that nothing is sent."""
@@ -190,15 +260,21 @@ class Connection(asyncio.BufferedProtocol):
         pending = self._pending
         out = self._out
         while pending and pending[0].chunks is not None:
-            out.extend(pending.popleft().chunks or ())
+            answered = pending.popleft()
+            out.extend(answered.chunks or ())
+            if answered.watch is not None:
+                answered.queued_ns = perf_counter_ns()
+                self._unsent.append(answered)
         if out and not self._blocked:
             self._flush()
+        elif self._unsent and not out:
+            self._note_sent()  # there was nothing to send
         if not self._reading and len(pending) < _MAX_PENDING and not self._blocked:
             self.resume()
 
     def refuse(self, reason: str) -> None:
         """Close a connection whose bytes make no sense; only the log hears why."""
-        self._refused = True
+        self._refused = self._halted = True
         self._listener.reporter.frames_refused += 1
         logs.SOCKET_SERVER.warning("Closing connection from %s: %s", self.peer_host, reason)
         self.abort()
@@ -229,8 +305,18 @@ class Connection(asyncio.BufferedProtocol):
             # The peer went away, or the log file did; either way this answer cannot be finished.
             logs.SOCKET_SERVER.debug("Sending to %s failed: %s", self.peer_host, fault)
             self.abort()
+        if self._unsent and not out:
+            self._note_sent()
         if self._drained is not None and self.idle:
             self._drained.set()
+
+    def _note_sent(self) -> None:
+        """Everything that waited has left: the times of those answers are complete."""
+        now_ns = perf_counter_ns()
+        for call in self._unsent:
+            assert call.watch is not None, "only watched calls are kept"
+            call.watch.on_sent(call, now_ns)
+        self._unsent.clear()
 
     def _send_chunks(self) -> None:
         out = self._out
@@ -299,6 +385,41 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def resume(self) -> None:
-        if not self._reading and not self.closed:
+        if not self._reading and not self.closed and self._muted is None:
             self._reading = True
             self._transport.resume_reading()
+
+    # -- quotas -----------------------------------------------------------------------------------
+
+    def mute(self, duration_ms: int) -> None:
+        """Look at no further request for so long; answers still leave."""
+        until = self._loop.time() + duration_ms / 1000
+        if self.closed or until <= self._muted_until:
+            return
+        if self._muted is not None:
+            self._muted.cancel()
+        self._muted = self._loop.call_at(until, self._unmute)
+        self._muted_until = until
+        self._halted = True
+        self.pause()
+
+    def turn_away(self, after_ms: int) -> None:
+        """Look at nothing, and close in a while: who comes too often shall not come at once."""
+        self._refused = self._halted = True
+        self.pause()
+        self._loop.call_later(after_ms / 1000, self.abort)
+
+    def _put_aside(self, frame: bytes | bytearray) -> None:
+        if not self._refused:
+            self._kept.append(frame)
+            if self._transport.is_reading():
+                # Muted before it was first read from: the loop begins to read all the same.
+                self._transport.pause_reading()
+
+    def _unmute(self) -> None:
+        self._muted = None
+        self._halted = self._refused
+        kept, self._kept = self._kept, []
+        self._take(kept)
+        if not self._blocked and len(self._pending) < _MAX_PENDING:
+            self.resume()

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker import logs
 from headrace.broker.metadata import Deposed
+from headrace.broker.request_times import Durations
 from headrace.cluster import layout, store
 from headrace.cluster.controller import (
     Controllership,
@@ -23,6 +25,7 @@ from headrace.cluster.controller import (
 )
 from headrace.cluster.image import (
     NO_CONTROLLER,
+    NO_LEADER,
     BrokerRegistered,
     BrokerUnregistered,
     Change,
@@ -62,6 +65,8 @@ class Controller:
         self.policy = Policy(unclean_allowed=self._unclean_allowed)
         self._news: list[Change] = []
         self._has_taken_over = False
+        self.election_times = Durations(1)
+        self.unclean_elections = 0
         self._woken = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -169,7 +174,18 @@ class Controller:
                 raise
 
     async def _make_true(self, decision: Callable[[ClusterImage], Sequence[Change]]) -> None:
-        await self._metadata.change(decision, controllership=self.held)
+        began_ns = perf_counter_ns()
+        elected: list[bool] = []  # for each new leader whether it was out of sync
+
+        def noting(image: ClusterImage) -> Sequence[Change]:
+            changes = decision(image)
+            elected[:] = _elections(image, changes)
+            return changes
+
+        await self._metadata.change(noting, controllership=self.held)
+        if elected:
+            self.election_times.add((perf_counter_ns() - began_ns,))
+            self.unclean_elections += sum(elected)
 
     async def _stand_for_election(self) -> None:
         controller_id = self._metadata.image.controller_id
@@ -216,6 +232,18 @@ class Controller:
         held = self.held
         if held is not None:
             await self._session.call(lambda tree: store.clear_isr_changes(tree, held))
+
+
+def _elections(image: ClusterImage, changes: Sequence[Change]) -> list[bool]:
+    """One entry for each partition that gets another leader: whether that one was out of sync."""
+    found = []
+    for change in changes:
+        if isinstance(change, PartitionChanged):
+            before = image.partition(change.topic, change.partition)
+            leader = change.image.leader
+            if before is not None and leader not in (NO_LEADER, before.leader):
+                found.append(leader not in before.isr)
+    return found
 
 
 def _log(change: Change) -> None:

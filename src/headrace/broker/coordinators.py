@@ -26,7 +26,7 @@ from headrace.cluster.image import (
     TopicDeleted,
 )
 from headrace.cluster.topics import NewTopic, TopicDefaults, create_topic
-from headrace.coordinator.effects import Caller, Effects, TransactionMarkers
+from headrace.coordinator.effects import Caller, Effects, ShareStatesChange, TransactionMarkers
 from headrace.coordinator.host import Host, HostState, InternalTopic, Shard
 from headrace.coordinator.partitioner import partition_for
 from headrace.errors import ClientFault, Error
@@ -90,6 +90,8 @@ class Coordinators(Generic[S]):
         topic_configs: Mapping[str, str],
         new_shard: Callable[[Partition], S],
         send: Callable[[Host[S], TransactionMarkers], None],
+        change_share_states: Callable[[Host[S], ShareStatesChange], None] | None = None,
+        commit_timeout_key: str = "offsets.commit.timeout.ms",
     ) -> None:
         self.hosts: dict[int, Host[S]] = {}
         self._epochs: dict[int, int] = {}  # the leader epoch in which each host was made
@@ -99,8 +101,10 @@ class Coordinators(Generic[S]):
         self._clock = clock
         self._wanted_partitions = partition_count
         self._topic_configs = topic_configs
+        self._commit_timeout_key = commit_timeout_key
         self._new_shard = new_shard
         self._send = send
+        self._change_share_states = change_share_states
         self._loop = asyncio.get_running_loop()
         self._loads: set[asyncio.Task[None]] = set()
         self._reloading: set[int] = set()  # hosts that are loaded anew, or soon will be
@@ -197,7 +201,7 @@ class Coordinators(Generic[S]):
                 timer.cancel()
                 call()
 
-            timeout_s = self._metadata.config.get_int("offsets.commit.timeout.ms") / 1000
+            timeout_s = self._metadata.config.get_int(self._commit_timeout_key) / 1000
             waiter = CommitWaiter(finish)
             timer = self._loop.call_later(timeout_s, waiter.release)
             partition.await_commit(required, waiter)
@@ -208,6 +212,7 @@ class Coordinators(Generic[S]):
             lambda: self._new_shard(partition),
             send=self._send,
             written=written,
+            change_share_states=self._change_share_states,
             wait=wait,
             note=logs.COORDINATOR.info,
         )
@@ -369,4 +374,5 @@ def caller(call: Call, ticket: Any) -> Caller:
 _REPLICATION_FACTORS: Final = {
     "__consumer_offsets": "offsets.topic.replication.factor",
     "__transaction_state": "transaction.state.log.replication.factor",
+    "__share_group_state": "share.coordinator.state.topic.replication.factor",
 }

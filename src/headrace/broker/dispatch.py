@@ -12,10 +12,12 @@ import asyncio
 import types
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker import logs
 from headrace.broker.connection import Call, Connection
+from headrace.broker.quotas import timed
 from headrace.errors import Error, HeadraceError, InvariantViolated
 from headrace.wire import decoder
 from headrace.wire.header import decode_request_header, encode_response, peek
@@ -24,6 +26,7 @@ from headrace.wire.schema import Decoder
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
+    from headrace.broker.reporter import ApiTally
 
 _API_VERSIONS: Final = 18
 
@@ -55,11 +58,30 @@ class Handler:
 
 def reply(call: Call, response: Any) -> None:
     """Answer a call for which a handler returned `LATER`; None sends nothing (acks=0)."""
+    if call.account is not None:
+        call.account.settle(call, response)
+    if call.watch is not None:
+        call.watch.on_answer(call, response)
     if response is None:
         call.connection.answer_later(call, [])
     else:
         chunks = encode_response(call.correlation_id, call.version, response)
         call.connection.answer_later(call, chunks)
+
+
+def _note_answered(call: Call, response: Any) -> None:
+    """A watched call was answered at once."""
+    assert call.watch is not None
+    call.watch.on_answer(call, response)
+    call.handled_ns = call.answered_ns
+
+
+def _note_handled(call: Call, *, is_over: bool) -> None:
+    """The handler of a watched call has returned, and the answer comes later or never (acks=0)."""
+    call.handled_ns = perf_counter_ns()
+    if is_over and call.watch is not None:
+        call.answered_ns = call.queued_ns = call.handled_ns
+        call.watch.on_sent(call, call.handled_ns)
 
 
 class Dispatcher:
@@ -72,7 +94,7 @@ class Dispatcher:
             if handler.key in self._handlers:
                 raise InvariantViolated(f"two handlers for API key {handler.key}")
             self._handlers[handler.key] = handler
-        self._known: dict[tuple[int, int], tuple[Handler, Decoder]] = {}
+        self._known: dict[tuple[int, int], tuple[Handler, Decoder, ApiTally]] = {}
         self._max_queued = max_queued
         self._tasks: set[asyncio.Task[None]] = set()
         self._held: list[Connection] = []
@@ -81,6 +103,11 @@ class Dispatcher:
     def overloaded(self) -> bool:
         """Whether `queued.max.requests` are being worked on in the background."""
         return len(self._tasks) >= self._max_queued
+
+    @property
+    def background(self) -> int:
+        """How many requests are being worked on in the background."""
+        return len(self._tasks)
 
     def hold(self, connection: Connection) -> None:
         """Read no more from a connection until there is room for what it may ask."""
@@ -103,31 +130,56 @@ class Dispatcher:
             known = self._look_up(connection, key, version, correlation_id)
             if known is None:
                 return
-        handler, decode = known
-        reporter = broker.reporter
-        reporter.requests[key] += 1
-        reporter.bytes_in += len(frame) + 4
+        handler, decode, tally = known
+        tally.requests += 1
+        tally.bytes_in += len(frame) + 4
+        watch = tally.watch
+        if watch is not None:
+            if tally.requests & watch.mask:
+                watch = None  # others of its kind are timed
+            else:
+                began_ns = perf_counter_ns()
         header, position = decode_request_header(frame, 0, handler.request)
         request, _ = decode(frame, position, memoryview(frame))
         call = Call(connection, version, correlation_id, header.client_id)
+        if watch is not None:
+            call.watch = watch
+            call.received_ns = connection.received_ns or began_ns
+            call.began_ns = began_ns
+        account = None
+        if broker.quotas.active:
+            account = broker.quotas.open_account(call, key, len(frame))
         try:
             answer = handler.handle(broker, request, call)
         except HeadraceError as fault:
             # Handlers answer their own errors; what comes here has no field to be told in.
             connection.refuse(f"{handler.name} v{version} from {header.client_id}: {fault}")
             return
+        if account is not None:
+            account.pause()
+            if answer is None:
+                account.settle(call, None)
         if answer is LATER:
             connection.expect(call)
         elif type(answer) is types.CoroutineType:
             connection.expect(call)
             self._work(answer, call, handler)
         elif answer is not None:
-            connection.answer_now(encode_response(correlation_id, version, answer), call)
+            if account is not None:
+                account.settle(call, answer)
+            chunks = encode_response(correlation_id, version, answer)
+            if watch is not None:
+                _note_answered(call, answer)
+            connection.answer_now(chunks, call)
+            return
+        if watch is not None:
+            _note_handled(call, is_over=answer is None)
 
     def _work(self, answer: Coroutine[Any, Any, Any], call: Call, handler: Handler) -> None:
         async def finish() -> None:
             try:
-                response = await answer
+                account = call.account
+                response = await (answer if account is None else timed(answer, account))
                 if response is not LATER:
                     reply(call, response)
             except HeadraceError as fault:
@@ -142,7 +194,7 @@ class Dispatcher:
 
     def _look_up(
         self, connection: Connection, key: int, version: int, correlation_id: int
-    ) -> tuple[Handler, Decoder] | None:
+    ) -> tuple[Handler, Decoder, ApiTally] | None:
         """Who serves this version of an API; None if nobody does, which the client is told."""
         handler = self._handlers.get(key)
         if handler is None:
@@ -152,7 +204,8 @@ class Dispatcher:
         if not lowest <= version <= highest:
             self._refuse_version(connection, handler, version, correlation_id)
             return None
-        known = self._known[key, version] = (handler, decoder(handler.request, version))
+        tally = self._broker.reporter.tally(key, handler.name, version)
+        known = self._known[key, version] = (handler, decoder(handler.request, version), tally)
         return known
 
     def _refuse_version(

@@ -217,7 +217,7 @@ class _Fetcher:
 
     async def _run(self) -> None:
         owner, machine = self._owner, self._machine
-        now_ms = owner.clock.now_ms
+        now_ms = owner.clock.monotonic_ms
         while not self._stopped:
             if self._restless_until_ms:
                 self._choose_wait(now_ms())
@@ -256,7 +256,9 @@ class _Fetcher:
         """Append what came; others get their turn between the partitions of a large answer."""
         fetched = Fetched()
         turn_ends = monotonic() + _TURN_S
-        for _ in self._machine.take(response, self._owner.clock.now_ms(), fetched):
+        clock = self._owner.clock
+        now_ms, wall_ms = clock.monotonic_ms(), clock.now_ms()
+        for _ in self._machine.take(response, now_ms, fetched, wall_ms=wall_ms):
             if monotonic() > turn_ends:
                 await asyncio.sleep(0)
                 turn_ends = monotonic() + _TURN_S
@@ -265,7 +267,7 @@ class _Fetcher:
     async def _pause(self) -> None:
         """Wait for a partition, a flush, or the time at which something may be asked again."""
         owner = self._owner
-        now_ms = owner.clock.now_ms()
+        now_ms = owner.clock.monotonic_ms()
         at_ms = self._machine.retry_at_ms(now_ms)
         wait_ms = None if at_ms is None else max(at_ms - now_ms, 1)
         if owner.throttle.is_set:
@@ -321,7 +323,7 @@ class _Fetcher:
                 for name, appended in fetched.appended.items()
                 if throttle.covers(name, self._owner.broker_id)
             )
-            throttle.record(size, self._owner.clock.now_ms())
+            throttle.record(size, self._owner.clock.monotonic_ms())
 
     def _on_truncated(self, fetched: Fetched) -> None:
         storage = self._owner.storage
@@ -367,7 +369,7 @@ class _Fetcher:
         if delay_ms >= self._machine.backoff_ms:
             return
         self._retries[name] = retries + 1
-        now_ms = self._owner.clock.now_ms()
+        now_ms = self._owner.clock.monotonic_ms()
         self._restless_until_ms = max(self._restless_until_ms, now_ms + 2 * delay_ms)
         loop = asyncio.get_running_loop()
         loop.call_later(delay_ms / 1000, self._ask_again, name)
@@ -385,7 +387,7 @@ class _Fetcher:
             machine.max_wait_ms = self._max_wait_ms
 
     def _on_lost(self, fault: PeerUnreachable) -> None:
-        now_ms = self._owner.clock.now_ms()
+        now_ms = self._owner.clock.monotonic_ms()
         if self._cut_short:
             self._machine.on_lost(now_ms - self._machine.backoff_ms)  # without a pause
             return

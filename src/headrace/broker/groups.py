@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.coordinators import Coordinators, TopicsView
+from headrace.broker.share_group_states import ShareGroupStates
 from headrace.cluster.image import Change, PartitionsAdded, TopicCreated, TopicDeleted
 from headrace.cluster.topic_names import CONSUMER_OFFSETS
 from headrace.coordinator.effects import TransactionMarkers
@@ -18,6 +19,7 @@ from headrace.errors import InvariantViolated
 
 if TYPE_CHECKING:
     from headrace.broker.metadata import Metadata
+    from headrace.broker.share_states import ShareStates
     from headrace.broker.storage import Storage
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.replica.partition import Partition
@@ -36,10 +38,13 @@ OFFSETS: Final[InternalTopic[GroupShard]] = InternalTopic(
 )
 
 
-def build_groups(metadata: Metadata, storage: Storage, clock: Clock) -> Coordinators[GroupShard]:
+def build_groups(
+    metadata: Metadata, storage: Storage, clock: Clock, share_states: ShareStates
+) -> Coordinators[GroupShard]:
     config = metadata.config
     settings = read_settings(config)
     topics = TopicsView(metadata)
+    share_group_states = ShareGroupStates(share_states)
 
     def new_shard(_partition: Partition) -> GroupShard:
         return GroupShard(
@@ -65,7 +70,9 @@ def build_groups(metadata: Metadata, storage: Storage, clock: Clock) -> Coordina
         },
         new_shard=new_shard,
         send=send,
+        change_share_states=share_group_states.change,
     )
+    share_group_states.groups = groups
 
     def on_changes(changes: Sequence[Change]) -> None:
         if any(isinstance(each, TopicCreated | TopicDeleted | PartitionsAdded) for each in changes):
@@ -94,6 +101,16 @@ def read_settings(config: BrokerConfig) -> GroupSettings:
         "group_consumer_min_assignment_interval_ms",
         "group_consumer_max_assignment_interval_ms",
         "group_consumer_max_size",
+        "group_share_session_timeout_ms",
+        "group_share_min_session_timeout_ms",
+        "group_share_max_session_timeout_ms",
+        "group_share_heartbeat_interval_ms",
+        "group_share_min_heartbeat_interval_ms",
+        "group_share_max_heartbeat_interval_ms",
+        "group_share_assignment_interval_ms",
+        "group_share_min_assignment_interval_ms",
+        "group_share_max_assignment_interval_ms",
+        "group_share_max_size",
         "offset_metadata_max_bytes",
         "offsets_retention_check_interval_ms",
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker import logs
+from headrace.broker.share_coordinators import prune
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _PRODUCER_EXPIRY_MS: Final = 600_000
 _IDLE_SWEEP_MS: Final = 5_000
+_PRUNE_MS: Final = 300_000  # as Kafka: share.coordinator.state.topic.prune.interval.ms
 _DOOMED_SWEEP_MS: Final = 1_000
 _LONGEST_SLEEP_MS: Final = 24 * 3600 * 1000
 
@@ -39,6 +41,7 @@ class Housekeeping:
             (self.remove_doomed, _DOOMED_SWEEP_MS),
             (self.expire_producers, _PRODUCER_EXPIRY_MS),
             (self.close_idle_connections, _IDLE_SWEEP_MS),
+            (self.prune_share_states, _PRUNE_MS),
         ]
         if self._broker.metadata.in_cluster:
             # Where a replica begins after a crash: alone it begins at its end, among others at
@@ -99,6 +102,9 @@ class Housekeeping:
         for partition in self._broker.storage.partitions.values():
             log = partition.log
             log.producers.expire(now_ms, log.config.producer_id_expiration_ms)
+
+    def prune_share_states(self) -> None:
+        prune(self._broker.share_states.coordinators.active())
 
     def close_idle_connections(self) -> None:
         for listener in self._listeners:

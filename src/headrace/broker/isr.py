@@ -37,6 +37,7 @@ class _Proposal:
     leader_epoch: int
     partition_epoch: int
     isr: tuple[int, ...]
+    isr_before: int  # how many there were
     joining: dict[int, int]  # new members, and the life of their broker that has caught up
 
     @property
@@ -60,6 +61,7 @@ class IsrKeeper:
         self._lag_time_max_ms = lag_time_max_ms
         self._nudged: dict[Partition, None] = {}  # in the order in which they were
         self._proposals: dict[TopicPartition, _Proposal] = {}
+        self.shrinks = self.expands = self.failed_updates = 0
         self._wake = asyncio.Event()
         self._stopping = False
         self._task: asyncio.Task[None] | None = None
@@ -127,6 +129,7 @@ class IsrKeeper:
                 partition.leader_epoch,
                 partition.leadership.partition_epoch,
                 wanted,
+                len(known),
                 {
                     each: partition.followers[each].broker_epoch
                     for each in wanted
@@ -142,6 +145,7 @@ class IsrKeeper:
             await self._metadata.change(lambda image: _decide(image, proposals))
         except HeadraceError as fault:
             # It may have happened nevertheless. The proposals stay, and are made again.
+            self.failed_updates += len(proposals)
             logs.PARTITION.warning("In-sync replicas could not be changed: %s", fault)
             return
         for proposal in proposals:
@@ -152,8 +156,11 @@ class IsrKeeper:
             # Whatever the tree holds now has been applied.
             partition.refuse_isr()
             if set(partition.leadership.isr) != set(proposal.isr):
+                self.failed_updates += 1
                 self.nudge(partition)  # Others were faster: look again at what they left.
             else:
+                self.expands += bool(proposal.joining)
+                self.shrinks += len(proposal.isr) - len(proposal.joining) < proposal.isr_before
                 logs.PARTITION.info(
                     "[Partition %s broker=%d] ISR updated to %s and version updated to %d",
                     partition.topic_partition,

@@ -49,6 +49,24 @@ def bind(
     return listeners
 
 
+def bind_metrics(config: BrokerConfig) -> socket.socket | None:
+    """Take the address of the metrics, if there shall be any."""
+    listener = config.get_str("metrics.listener")
+    if not listener:
+        return None
+    host, _, port = listener.rpartition(":")
+    host = host.strip("[]")
+    try:
+        return socket.create_server(
+            (host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        )
+    except (OSError, OverflowError) as fault:
+        raise ConfigError(
+            f"cannot serve metrics on {listener}: {fault}; change `metrics.listener`, or leave it "
+            "empty to do without"
+        ) from None
+
+
 def _per_ip_overrides(config: BrokerConfig) -> dict[str, int]:
     """`max.connections.per.ip.overrides`: `host:count` pairs, names resolved once at start."""
     overrides = {}

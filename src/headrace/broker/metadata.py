@@ -13,16 +13,17 @@ import asyncio
 import dataclasses
 import errno
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker import logs
 from headrace.cluster import layout
-from headrace.cluster.configs import topic_log_config
+from headrace.cluster.configs import group_config, topic_log_config
 from headrace.cluster.following import changes_from, differences, roots_of
 from headrace.cluster.image import (
     BrokerConfigChanged,
     Change,
     ClusterImage,
+    GroupConfigChanged,
     PartitionChanged,
     PartitionsAdded,
     TopicConfigChanged,
@@ -95,6 +96,7 @@ class Metadata:
         storage.known = image.partition
         self._changing = asyncio.Lock()
         self._default_log_config: LogConfig | None = None
+        self._group_configs: dict[str, Mapping[str, Any]] = {}  # those that somebody asked for
         self._serves = False  # the logs follow only once they are loaded
         # Told of changes after they have become true here.
         self.watchers: list[Callable[[Sequence[Change]], None]] = []
@@ -106,6 +108,7 @@ class Metadata:
             self.image.broker_configs.get(self._broker_id, {}), self.image.cluster_default_config
         )
         self._default_log_config = None
+        self._group_configs.clear()
 
     # -- changes ----------------------------------------------------------------------------------
 
@@ -236,6 +239,8 @@ class Metadata:
                     self._take_role(topic_image, index)
             case TopicConfigChanged(name, _):
                 self._configure(name)
+            case GroupConfigChanged(group, _):
+                self._group_configs.pop(group, None)
             case BrokerConfigChanged():
                 self._refresh_config()
                 for name in self.image.topics:
@@ -264,8 +269,16 @@ class Metadata:
             if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT):
                 # A full disk has room again some day, and nobody else plays this role until then.
                 asyncio.get_running_loop().call_later(
-                    _FULL_DISK_RETRY_S, self._take_role, topic, index
+                    _FULL_DISK_RETRY_S, self._take_role_again, topic, index
                 )
+
+    def _take_role_again(self, topic: TopicImage, index: int) -> None:
+        """What was impossible may be possible now; who waits for the role did not hear of it."""
+        self._take_role(topic, index)
+        image = self.image.partition(topic.name, index)
+        if image is not None and (topic.name, index) not in self._storage.unserved:
+            for watcher in self.watchers:
+                watcher([PartitionChanged(topic.name, index, image)])
 
     def _configure(self, name: str) -> None:
         topic = self.image.topics.get(name)
@@ -286,6 +299,17 @@ class Metadata:
                 self._default_log_config = self._build_log_config({})
             return self._default_log_config
         return self._build_log_config(overrides)
+
+    def group_config(self, group: str) -> Mapping[str, Any]:
+        """The settings of a group by Kafka's names: its own, over the broker's, over the defaults.
+
+        `metadata.group_config(group)["share.record.lock.duration.ms"]`
+        """
+        config = self._group_configs.get(group)
+        if config is None:
+            overrides = self.image.group_configs.get(group, {})
+            config = self._group_configs[group] = group_config(overrides, self.config)
+        return config
 
     def _build_log_config(self, overrides: Mapping[str, str]) -> LogConfig:
         values = topic_log_config(overrides, self.config)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 _SCRATCH_BYTES: Final = 64 * 1024
 _MIN_BACKOFF_S: Final = 0.05  # as Kafka's clients: reconnect.backoff.ms
 _MAX_BACKOFF_S: Final = 1.0  # reconnect.backoff.max.ms
+# Closing drops what was not delivered. The kernel would go on sending it for minutes, and a marker
+# that arrives after its transaction, because it was asked for anew, would end the next one.
+_DISCARD: Final = struct.pack("ii", 1, 0)  # struct linger: on, for 0 seconds
 # A response may exceed replica.fetch.response.max.bytes by one batch, and has headers besides.
 _SLACK_BYTES: Final = 64 << 20
 
@@ -163,6 +167,7 @@ class Peers:
             try:
                 sock.setblocking(False)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _DISCARD)
                 if self._settings.receive_buffer_bytes > 0:
                     # Before connect: the window that is offered depends on it.
                     sock.setsockopt(

@@ -13,6 +13,7 @@ from headrace.errors import ConfigError
 from headrace.wire.frame import FrameReader
 
 if TYPE_CHECKING:
+    from headrace.broker.connection_gate import ConnectionGate
     from headrace.broker.dispatch import Dispatcher
     from headrace.broker.reporter import Reporter
 
@@ -67,6 +68,7 @@ class Listener:
         self.loop = loop
         self.reporter = reporter
         self.connections: set[Connection] = set()
+        self.accepted = 0
         self.host = ""
         self.port = 0
         self._limits = limits
@@ -75,6 +77,7 @@ class Listener:
         # Shared by all connections: see FrameReader.
         self._scratch = bytearray(_SCRATCH_BYTES)
         self._server: asyncio.Server | None = None
+        self.gate: ConnectionGate | None = None  # how fast connections may come
         self._socket: socket.socket | None = None
 
     def bind(self, host: str, port: int) -> None:
@@ -108,6 +111,9 @@ class Listener:
     def admit(self, connection: Connection) -> bool:
         """Count a new connection in, or say no."""
         host = connection.peer_host
+        gate = self.gate
+        if gate is not None and gate.active and not gate.admit(self.name, connection):
+            return True  # it is told nothing, and closed when its time has come
         refusal = self._limits.refusal(host)
         if refusal:
             self.reporter.connections_refused += 1
@@ -115,6 +121,7 @@ class Listener:
             return False
         self._limits.take(host)
         self.connections.add(connection)
+        self.accepted += 1
         self.reporter.connections_accepted += 1
         return True
 

@@ -137,9 +137,15 @@ class FetchSessions:
         self.evict_after_ms = evict_after_ms
         self._draw_id = draw_id
         self._sessions: OrderedDict[int, FetchSession] = OrderedDict()
+        self.evictions = 0
 
     def __len__(self) -> int:
         return len(self._sessions)
+
+    @property
+    def partitions_cached(self) -> int:
+        """How many partitions all sessions remember together."""
+        return sum(len(session.partitions) for session in self._sessions.values())
 
     def resolve(
         self, request: FetchRequest, now_ms: int, *, by_topic_id: bool = False
@@ -169,12 +175,17 @@ class FetchSessions:
         _update(session, request)
         return FetchPlan(Error.NONE, session, True, list(session.partitions.values()))
 
+    def drop(self, session: FetchSession) -> None:
+        """A session that its reader was not told of."""
+        self._sessions.pop(session.id, None)
+
     def _open(self, now_ms: int, by_topic_id: bool) -> FetchSession | None:
         if len(self._sessions) >= self.capacity:
             oldest = next(iter(self._sessions.values()), None)
             if oldest is None or now_ms - oldest.last_used_ms < self.evict_after_ms:
                 return None
             del self._sessions[oldest.id]
+            self.evictions += 1
         session_id = self._draw_id()
         while session_id == NO_SESSION or session_id in self._sessions:
             session_id = self._draw_id()

@@ -13,15 +13,18 @@ import shutil
 from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final, Protocol
 
 from headrace.broker import logs
+from headrace.broker.request_times import Durations
 from headrace.cluster.image import NO_LEADER, PartitionImage
 from headrace.errors import ClientFault, ConfigError, Error
 from headrace.log.directory import LogDirectory
 from headrace.log.placement import choose_directory
 from headrace.replica.leadership import Leadership
 from headrace.replica.partition import Partition
+from headrace.replica.traffic import TopicTraffic
 from headrace.types import ZERO_UUID, TopicPartition
 
 if TYPE_CHECKING:
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
     from headrace.runtime.clock import Clock
 
 _FULL_DISK_RETRY_S: Final = 1.0
+_ROLE: Final = (
+    "[Broker id=%d] %s %s starts at leader epoch %d from offset %d with high watermark %d "
+    "ISR [%s]. Current leader is %d. Previous leader %d and previous leader epoch was %d."
+)
 
 
 class Fetchers(Protocol):
@@ -55,6 +62,9 @@ class Storage:
         self.directories = directories
         self.partitions: dict[tuple[str, int], Partition] = {}
         self.unserved: dict[tuple[str, int], str] = {}  # partitions in quarantine, and why
+        self.traffic: dict[str, TopicTraffic] = {}  # by topic
+        # Of topics that are gone, or never were: nobody can make us remember every wrong name.
+        self.nameless_traffic = TopicTraffic()
         # What the cluster knows of a partition: whether one that is not here is anywhere.
         self.known: Callable[[str, int], PartitionImage | None] = lambda *_: None
         # None where there is nobody to follow.
@@ -65,6 +75,7 @@ class Storage:
         self._clock = clock
         self._loop = loop
         self._executor = executor
+        self.flush_times = Durations(1)
         self._flushing: dict[Partition, bool] = {}  # value: flush again when done
         self._on_flushed: list[Callable[[], None]] = []
 
@@ -97,6 +108,10 @@ class Storage:
         return ClientFault(
             Error.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} is not led by broker {self._broker_id}"
         )
+
+    def traffic_of(self, topic: str) -> TopicTraffic:
+        """Where the traffic of a topic is counted, whether or not there is such a topic."""
+        return self.traffic.get(topic, self.nameless_traffic)
 
     def is_offline(self, topic: str, index: int) -> bool:
         """Whether the replica that should be here cannot be served."""
@@ -131,11 +146,13 @@ class Storage:
             if log is None:
                 return
             partition = Partition(topic_partition, topic.id, log, broker_id=self._broker_id)
+            partition.traffic = self.traffic.setdefault(topic.name, partition.traffic)
             self.partitions[topic_partition] = partition
-            self.unserved.pop(topic_partition, None)
         if partition.offline_reason:
             return
         leadership = _leadership(image)
+        if leadership.leader_epoch > partition.leader_epoch:
+            logs.STATE_CHANGE.info(_ROLE, self._broker_id, *_told(partition, leadership))
         if image.leader == self._broker_id:
             self._leave(topic_partition)
             partition.lead(leadership, self._clock.monotonic_ms())
@@ -145,6 +162,7 @@ class Storage:
                 self.fetchers.follow(partition)
             else:
                 self._leave(topic_partition)
+        self.unserved.pop(topic_partition, None)
 
     def _open(
         self, topic: TopicImage, topic_partition: TopicPartition, config: LogConfig
@@ -155,6 +173,8 @@ class Storage:
         still there, and somebody may mend them.
         """
         for directory in self.directories:
+            if topic_partition in directory.without_room:
+                directory.load_again(topic_partition, config, self._clock.now_ms())
             if topic_partition in directory.quarantined:
                 self.unserved[topic_partition] = directory.quarantined[topic_partition]
                 return None
@@ -199,6 +219,9 @@ class Storage:
             if partition is not None:
                 partition.take_offline(f"{topic_partition} was deleted")
             self._delete(topic_partition)
+
+        if gone := self.traffic.pop(topic.name, None):
+            self.nameless_traffic.absorb(gone)
 
     def remove_leftovers(self, name: str) -> None:
         """Delete every folder of a topic whose deletion was interrupted."""
@@ -277,7 +300,11 @@ class Storage:
             return
         self._flushing[partition] = False
         future = self._loop.run_in_executor(self._executor, flush.run)
+        future.add_done_callback(partial(self._note_flush, perf_counter_ns()))
         future.add_done_callback(partial(self._flushed, partition, partition.log, flush))
+
+    def _note_flush(self, began_ns: int, _: asyncio.Future[None]) -> None:
+        self.flush_times.add((perf_counter_ns() - began_ns,))
 
     def _flush_again(self, partition: Partition) -> None:
         is_here = self.partitions.get(partition.topic_partition) is partition
@@ -351,6 +378,22 @@ class Storage:
 def _leadership(image: PartitionImage) -> Leadership:
     return Leadership(
         image.leader, image.leader_epoch, image.partition_epoch, image.replicas, image.isr
+    )
+
+
+def _told(partition: Partition, leadership: Leadership) -> tuple[object, ...]:
+    """A replica gets a role, for the log of such changes."""
+    role = "Leader" if leadership.leader == partition.broker_id else "Follower"
+    return (
+        role,
+        partition.topic_partition,
+        leadership.leader_epoch,
+        partition.log.log_end_offset,
+        partition.log.high_watermark,
+        ",".join(map(str, leadership.isr)),
+        leadership.leader,
+        partition.leadership.leader,
+        partition.leader_epoch,
     )
 
 

@@ -6,24 +6,30 @@ from typing import Annotated, Any, Final
 
 import typer
 from typer.completion import completion_init  # type: ignore[attr-defined]
+from typer.main import get_command
 
 from headrace import __version__
 from headrace.cli import (
+    bench,
     cluster,
     completion,
     config,
     consume,
     doctor,
-    dump_log,
     group,
+    plan,
     produce,
+    profile,
+    quota,
     schema,
+    top,
     topic,
     transaction,
     up,
     zookeeper,
 )
 from headrace.cli import run as run_command
+from headrace.cli.dump_log import command as dump_log
 from headrace.cli.failures import Failure, WrongUsage
 
 app = typer.Typer(
@@ -50,6 +56,16 @@ def root(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show where a failure happened; may stand anywhere.")
     ] = False,
+    named: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME",
+            envvar="HEADRACE_PROFILE",
+            autocompletion=profile.complete_profile,
+            help="The cluster of this name (headrace profile); may stand anywhere.",
+        ),
+    ] = None,
 ) -> None:
     pass
 
@@ -100,11 +116,24 @@ _NOUNS: Final = {
     "group": group.app,
     "transaction": transaction.app,
     "config": config.app,
+    "quota": quota.app,
     "schema": schema.app,
     "cluster": cluster.app,
+    "bench": bench.app,
+    "profile": profile.app,
 }
 
-for _command in (produce, consume, run_command, doctor, dump_log, completion, zookeeper):
+for _command in (
+    produce,
+    consume,
+    run_command,
+    doctor,
+    dump_log,
+    completion,
+    zookeeper,
+    plan,
+    top,
+):
     _command.register(app)
 for _name, _noun in _NOUNS.items():
     app.add_typer(_noun, name=_name)
@@ -113,10 +142,13 @@ for _name, _noun in _NOUNS.items():
 def run(words: list[str]) -> int:
     """Run one command line; typer's complaints become one line like all others."""
     completion_init()
+    words, named = profile.take_out(words)
     if not words or words in [[noun] for noun in _NOUNS]:
         words = [*words, "--help"]
+    tree = get_command(app)
     try:
-        code = app(words, prog_name="headrace", standalone_mode=False)
+        with profile.applied(words, named, tree) as defaults:
+            code = tree(words, prog_name="headrace", standalone_mode=False, default_map=defaults)
     except typer.Abort:
         raise Failure("nothing was done") from None
     except typer.TyperException as error:

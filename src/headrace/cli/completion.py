@@ -1,14 +1,23 @@
-"""`headrace completion`: the script that teaches a shell our words, topics and subjects too."""
+"""`headrace completion`: the script that teaches a shell our words, and names from the cluster."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import closing, suppress
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-_VARIABLE: Final = "_HEADRACE_COMPLETE"
+if TYPE_CHECKING:
+    from headrace.client.cluster import Cluster
+
+VARIABLE: Final = "_HEADRACE_COMPLETE"
 _TIMEOUT_S: Final = 1.0
+_PATIENCE: Final = dict.fromkeys(
+    ("socket.connection.setup.timeout.ms", "request.timeout.ms", "default.api.timeout.ms"), "1000"
+)
 
 
 class Shell(StrEnum):
@@ -21,7 +30,7 @@ def completion(shell: Annotated[Shell, typer.Argument(show_default=False)]) -> N
     """Print the completion script of a shell."""
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-    script = get_completion_script(prog_name="headrace", complete_var=_VARIABLE, shell=shell.value)
+    script = get_completion_script(prog_name="headrace", complete_var=VARIABLE, shell=shell.value)
     print(script)
 
 
@@ -30,21 +39,66 @@ def register(app: typer.Typer) -> None:
 
 
 def complete_topic(context: typer.Context, incomplete: str) -> list[str]:
-    """Topics that begin so; none when the cluster cannot be asked quickly and in plaintext."""
+    """Topics that begin so; none when the cluster cannot be asked quickly."""
+    return _ask(context, incomplete, _topics)
+
+
+def complete_group(context: typer.Context, incomplete: str) -> list[str]:
+    """Groups that begin so; none when the cluster cannot be asked quickly."""
+    return _ask(context, incomplete, _groups)
+
+
+def _ask(
+    context: typer.Context, incomplete: str, names: Callable[[Cluster], Iterable[str]]
+) -> list[str]:
+    """Within a second and without a word: whoever presses Tab wants no error message."""
+    from headrace.cli import profiles
     from headrace.cli.options import DEFAULT_SERVERS
     from headrace.cli.target import parse_target
-    from headrace.client.connection import Connection
+    from headrace.client.cluster import Cluster
+    from headrace.client.settings import client_settings
     from headrace.errors import HeadraceError
-    from headrace.wire.messages.metadata import MetadataRequest
 
     try:
-        servers = context.params.get("servers") or DEFAULT_SERVERS
-        address = parse_target(servers, []).addresses[0]
-        with Connection(*address, timeout_s=_TIMEOUT_S) as connection:
-            topics = connection.call(MetadataRequest(topics=None)).topics
-    except HeadraceError:
+        profile = profiles.choose(context.find_root().params.get("named"))
+        with profiles.in_force(profile):
+            servers = context.params.get("servers") or profiles.current_servers()
+            target = parse_target(
+                servers or DEFAULT_SERVERS, context.params.get("properties") or []
+            )
+        known = {**target.properties, "bootstrap.servers": target.servers}
+        settings, _ = client_settings({**known, **_PATIENCE})
+    except (HeadraceError, OSError):
         return []
-    return sorted(topic.name for topic in topics if (topic.name or "").startswith(incomplete))
+    found: list[str] = []
+
+    def look() -> None:
+        with suppress(HeadraceError, OSError), closing(Cluster(settings)) as cluster:
+            found.extend(sorted(name for name in names(cluster) if name.startswith(incomplete)))
+
+    # A client explains a silent server at length. Whoever presses Tab is gone by then, and so is
+    # the process with this thread.
+    seeker = threading.Thread(target=look, daemon=True)
+    seeker.start()
+    seeker.join(_TIMEOUT_S)
+    return found
+
+
+def _topics(cluster: Cluster) -> Iterable[str]:
+    from headrace.wire.messages.metadata import MetadataRequest
+
+    answer = cluster.any_broker().call(MetadataRequest(topics=None))
+    return (topic.name or "" for topic in answer.topics)
+
+
+def _groups(cluster: Cluster) -> Iterable[str]:
+    from headrace.wire.messages.list_groups import ListGroupsRequest
+    from headrace.wire.messages.metadata import MetadataRequest
+
+    cluster.topics([])  # makes the brokers known
+    for each in cluster.any_broker().call(MetadataRequest(topics=[])).brokers:
+        answer = cluster.broker(each.node_id).call(ListGroupsRequest())
+        yield from (group.group_id for group in answer.groups)
 
 
 def complete_subject(context: typer.Context, incomplete: str) -> list[str]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, NamedTuple, T
 import typer
 
 from headrace.cli import yaml
-from headrace.cli.completion import complete_topic
+from headrace.cli.completion import complete_group, complete_topic
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.group.reading import Membership, Protocol, settings_of
 from headrace.cli.kafka import (
@@ -86,6 +86,7 @@ GroupOption: TypeAlias = Annotated[
         "-g",
         metavar="GROUP",
         help="Join this group: share the partitions, begin where it stopped, commit.",
+        autocompletion=complete_group,
     ),
 ]
 ProtocolOption: TypeAlias = Annotated[

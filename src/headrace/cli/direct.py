@@ -128,6 +128,13 @@ class Brokers:
 
     def leaders(self, topic: str) -> dict[int, int]:
         """Leader by partition; -1 where there is none."""
+        return {each.partition_index: each.leader_id for each in self._partitions(topic)}
+
+    def replicas(self, topic: str) -> dict[int, list[int]]:
+        """The brokers that hold each partition."""
+        return {each.partition_index: each.replica_nodes for each in self._partitions(topic)}
+
+    def _partitions(self, topic: str) -> Any:
         from headrace.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
         request = MetadataRequest(
@@ -135,7 +142,7 @@ class Brokers:
         )
         (found,) = self._ask_any(request).topics
         raise_for(found.error_code, f'topic "{topic}"')
-        return {each.partition_index: each.leader_id for each in found.partitions}
+        return found.partitions
 
     def topics(self) -> list[str]:
         """The names of all topics, the cluster's own included."""

@@ -47,7 +47,7 @@ def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
     heads = [name.replace("_", "-").upper() for name in columns]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     right = [
-        bool(rows) and all(isinstance(row.get(name), int | None) for row in rows)
+        bool(rows) and all(isinstance(row.get(name), int | float | None) for row in rows)
         for name in columns
     ]
     lines = []

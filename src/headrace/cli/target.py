@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from headrace.cli import profiles
 from headrace.cli.failures import WrongUsage
 
 DEFAULT_PORT: Final = 9092
@@ -44,11 +45,14 @@ class Target(NamedTuple):
 
 
 def parse_target(servers: str, properties: Iterable[str]) -> Target:
-    """The target, or a usage error that shows the text at fault."""
+    """The target, or a usage error that shows the text at fault.
+
+    What the profile in force says of these brokers holds where `properties` do not say otherwise.
+    """
     addresses = tuple(parse_address(text.strip()) for text in servers.split(",") if text.strip())
     if not addresses:
         raise WrongUsage("no bootstrap server is named", "write -b HOST:PORT")
-    settings: dict[str, str] = {}
+    settings = profiles.settings_for_servers(servers)
     for entry in properties:
         if entry.startswith("@"):
             settings.update(_read_properties(entry[1:]))

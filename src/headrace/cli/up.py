@@ -29,6 +29,8 @@ REGISTRY: Final = "registry"
 REST: Final = "rest"
 SERVICES: Final = (BROKER, REGISTRY, REST)
 DEFAULT_PORTS: Final = {REGISTRY: 8081, REST: 8082}
+METRICS_PORT: Final = 9404
+METRICS: Final = "metrics.listener"
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 MAX_CONFIG_BYTES: Final = 1 << 20
 MAX_BROKERS: Final = 32
@@ -168,12 +170,24 @@ def pinned(settings: Mapping[str, str], address: str | None) -> dict[str, str]:
 def run_broker(request: Request, settings: Mapping[str, str]) -> int:
     # From here on a broker is loaded, which takes most of the start.
     from headrace.broker import app
+    from headrace.cli.processes import recorded
     from headrace.cluster.broker_config import BrokerConfig
 
     _configure_logs(request)
+    settings, left_out = with_metrics(request, settings)
     config = BrokerConfig(settings)
     folders = ", ".join(map(os.path.abspath, config.log_dirs))
-    return app.run(config, announce=lambda line: print(f"{line} (data in {folders})", flush=True))
+
+    def announce(line: str) -> None:
+        if not line.startswith(BROKER):
+            print(line, flush=True)
+            return
+        print(f"{line} (data in {folders})", flush=True)
+        if left_out:
+            print(f"headrace: {left_out}", file=sys.stderr, flush=True)
+
+    with recorded(config):
+        return app.run(config, announce=announce)
 
 
 def _http_service(
@@ -301,6 +315,28 @@ def broker_settings(request: Request, environment: Mapping[str, str]) -> dict[st
         port = number("port", request.port or "9092")
         settings["listeners"] = f"PLAINTEXT://{joined(request.host or '127.0.0.1', port)}"
     return {**settings, **set_by_hand(request)}
+
+
+def with_metrics(request: Request, settings: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """The settings with a place for the metrics, unless somebody has decided about that.
+
+    It is a convenience: where the port is taken, by another broker perhaps, the broker does
+    without, and the second part of the answer says so.
+    """
+    broker = int(settings.get("broker.id", 0)) if broker_count(request) > 1 else 0
+    if METRICS in settings:
+        given = settings[METRICS]
+        host, _, port = given.rpartition(":")
+        if broker and port.isdecimal() and int(port):
+            given = f"{host}:{int(port) + broker}"
+        return {**settings, METRICS: given}, ""
+    host = request.host or "127.0.0.1"
+    port_number = 0 if request.port == "0" else METRICS_PORT + broker
+    address = joined(host, port_number)
+    if port_number and not _is_free(host, port_number):
+        remedy = f"--set {METRICS}={joined(host, 0)} takes a free port"
+        return {**settings, METRICS: ""}, f"metrics left out: {address} is taken; {remedy}"
+    return {**settings, METRICS: address}, ""
 
 
 def set_by_hand(request: Request) -> dict[str, str]:

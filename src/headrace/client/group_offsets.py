@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from headrace.client.cluster import Cluster
 from headrace.client.connection import Connection
@@ -38,6 +38,14 @@ _FIRST_STABLE: Final = 7
 _NO_OFFSET: Final = -1
 
 
+class Committed(NamedTuple):
+    """What a group has committed of one partition; the epoch is -1 where it told none."""
+
+    offset: int
+    metadata: str
+    leader_epoch: int
+
+
 def committed_offsets(
     cluster: Cluster,
     group: str,
@@ -52,9 +60,23 @@ def committed_offsets(
     undecided transaction is left out of "all", so name the partitions where that matters, or read
     after the next producer of the transactional id has begun.
     """
+    found = committed_positions(
+        cluster, group, require_stable=require_stable, partitions=partitions
+    )
+    return {place: (each.offset, each.metadata) for place, each in found.items()}
+
+
+def committed_positions(
+    cluster: Cluster,
+    group: str,
+    *,
+    require_stable: bool = False,
+    partitions: Collection[TopicPartition] | None = None,
+) -> dict[TopicPartition, Committed]:
+    """Like `committed_offsets`, with the leader epochs of the records in front of them."""
     what = f"reading the offsets of the group {group}"
 
-    def read(connection: Connection, deadline: Deadline) -> dict[TopicPartition, tuple[int, str]]:
+    def read(connection: Connection, deadline: Deadline) -> dict[TopicPartition, Committed]:
         version = connection.newest(OffsetFetchRequest, at_most=_LAST_WITH_NAMES)
         request = _fetch_request(group, version, require_stable, partitions)
         return _offsets(cluster.call(connection, request, deadline, version), what)
@@ -144,7 +166,7 @@ def _fetch_request(
     )
 
 
-def _offsets(response: OffsetFetchResponse, what: str) -> dict[TopicPartition, tuple[int, str]]:
+def _offsets(response: OffsetFetchResponse, what: str) -> dict[TopicPartition, Committed]:
     answers: list[OffsetFetchResponseGroup | OffsetFetchResponse] = [*response.groups]
     found = {}
     for answer in answers or [response]:
@@ -158,5 +180,9 @@ def _offsets(response: OffsetFetchResponse, what: str) -> dict[TopicPartition, t
                     raise BrokerRefused(partition.error_code, what)
                 if partition.committed_offset != _NO_OFFSET:
                     place = TopicPartition(topic.name, partition.partition_index)
-                    found[place] = (partition.committed_offset, partition.metadata or "")
+                    found[place] = Committed(
+                        partition.committed_offset,
+                        partition.metadata or "",
+                        partition.committed_leader_epoch,
+                    )
     return found

@@ -44,6 +44,8 @@ class ConfigSource(IntEnum):
     DYNAMIC_DEFAULT_BROKER_CONFIG = 3
     STATIC_BROKER_CONFIG = 4
     DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    CLIENT_METRICS_CONFIG = 7
     GROUP_CONFIG = 8
 
 
@@ -238,8 +240,8 @@ class BrokerConfig:
 
     def dump(self) -> str:
         """Every key with its effective value, as Kafka logs them at start."""
-        lines = [f"\t{name} = {_shown(name, self.get(name))}" for name in BROKER_KEYS]
-        return "\n".join(["KafkaConfig values:", *lines])
+        lines = [f"\t{name} = {_shown(name, self.get(name))}\n" for name in BROKER_KEYS]
+        return "".join(["KafkaConfig values: \n", *lines])
 
     def _protocols(self) -> dict[str, str]:
         return parse_protocol_map(self.get_str("listener.security.protocol.map"))

@@ -13,11 +13,17 @@ from enum import IntEnum
 
 from headrace.cluster import layout
 from headrace.cluster.broker_config import BrokerConfig
-from headrace.cluster.config_keys import GROUP_KEYS, TOPIC_KEYS, broker_key
+from headrace.cluster.config_keys import (
+    CLIENT_METRICS_KEYS,
+    GROUP_KEYS,
+    TOPIC_KEYS,
+    broker_key,
+)
 from headrace.cluster.config_types import ConfigKey, ConfigType, UpdateMode
 from headrace.cluster.configs import group_value
 from headrace.cluster.image import (
     BrokerConfigChanged,
+    ClientMetricsConfigChanged,
     ClusterImage,
     GroupConfigChanged,
     TopicConfigChanged,
@@ -114,15 +120,17 @@ def check_group_configs(configs: Mapping[str, str], broker: BrokerConfig) -> dic
             checked[name] = key.normalize(value)
         except ConfigError as error:
             raise ClientFault(Error.INVALID_CONFIG, str(error)) from None
-        _check_group_bounds(name, int(checked[name]), broker)
-    heartbeat_ms = group_value("consumer.heartbeat.interval.ms", checked, broker)
-    session_ms = group_value("consumer.session.timeout.ms", checked, broker)
-    if checked and session_ms <= heartbeat_ms:
-        raise ClientFault(
-            Error.INVALID_CONFIG,
-            f"consumer.session.timeout.ms ({session_ms}) is not larger than "
-            f"consumer.heartbeat.interval.ms ({heartbeat_ms})",
-        )
+        if name in GROUP_BOUNDS:
+            _check_group_bounds(name, int(checked[name]), broker)
+    for kind in ("consumer", "share") if checked else ():
+        heartbeat, session = f"{kind}.heartbeat.interval.ms", f"{kind}.session.timeout.ms"
+        heartbeat_ms = group_value(heartbeat, checked, broker)
+        session_ms = group_value(session, checked, broker)
+        if session_ms <= heartbeat_ms:
+            raise ClientFault(
+                Error.INVALID_CONFIG,
+                f"{session} ({session_ms}) is not larger than {heartbeat} ({heartbeat_ms})",
+            )
     return checked
 
 
@@ -144,6 +152,36 @@ def incremental_alter_group(
     """IncrementalAlterConfigs: the given settings change, the others stay."""
     configs = incremental_alter(image.group_configs.get(group, {}), ops, GROUP_KEYS)
     return _change_group(group, configs, broker)
+
+
+def alter_client_metrics(
+    name: str, configs: Mapping[str, str | None]
+) -> ClientMetricsConfigChanged:
+    """AlterConfigs: the given settings replace all that a subscription has; none removes it."""
+    if not name:
+        raise ClientFault(Error.INVALID_REQUEST, "A subscription's name is not empty.")
+    if len(layout.config_path(("client-metrics", name))) > MAX_PATH_LENGTH:
+        raise ClientFault(Error.INVALID_REQUEST, "The subscription's name is too long.")
+    checked = {}
+    for key_name, value in configs.items():
+        key = CLIENT_METRICS_KEYS.get(key_name)
+        if key is None or value is None:
+            raise ClientFault(
+                Error.INVALID_REQUEST, f"Unknown client metrics configuration {key_name}"
+            )
+        try:
+            checked[key_name] = key.normalize(value)
+        except ConfigError as error:
+            raise ClientFault(Error.INVALID_REQUEST, str(error)) from None
+    return ClientMetricsConfigChanged(name, checked)
+
+
+def incremental_alter_client_metrics(
+    image: ClusterImage, name: str, ops: Sequence[ConfigOp]
+) -> ClientMetricsConfigChanged:
+    """IncrementalAlterConfigs: the given settings change, the others stay."""
+    current = image.client_metrics_configs.get(name, {})
+    return alter_client_metrics(name, incremental_alter(current, ops, CLIENT_METRICS_KEYS))
 
 
 def incremental_alter(

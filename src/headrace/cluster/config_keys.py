@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Final
 
 from headrace.cluster.config_types import ConfigKey
+from headrace.cluster.keys.client_metrics import CLIENT_METRICS_KEYS as _CLIENT_METRICS_KEYS
 from headrace.cluster.keys.group import GROUP_KEYS as _GROUP_KEYS
 from headrace.cluster.keys.groups import GROUPS_KEYS
 from headrace.cluster.keys.kraft import KRAFT_KEYS
 from headrace.cluster.keys.legacy import LEGACY_KEYS
 from headrace.cluster.keys.log import LOG_KEYS
+from headrace.cluster.keys.monitoring import MONITORING_KEYS
 from headrace.cluster.keys.network import NETWORK_KEYS
 from headrace.cluster.keys.quotas import QUOTAS_KEYS
 from headrace.cluster.keys.replication import REPLICATION_KEYS
@@ -35,6 +37,7 @@ BROKER_KEYS: Final[dict[str, ConfigKey]] = {
             *KRAFT_KEYS,
             *LEGACY_KEYS,
             *LOG_KEYS,
+            *MONITORING_KEYS,
             *NETWORK_KEYS,
             *QUOTAS_KEYS,
             *REPLICATION_KEYS,
@@ -48,6 +51,8 @@ BROKER_KEYS: Final[dict[str, ConfigKey]] = {
 TOPIC_KEYS: Final[dict[str, ConfigKey]] = {key.name: key for key in _TOPIC_KEYS}
 
 GROUP_KEYS: Final[dict[str, ConfigKey]] = {key.name: key for key in _GROUP_KEYS}
+
+CLIENT_METRICS_KEYS: Final[dict[str, ConfigKey]] = {key.name: key for key in _CLIENT_METRICS_KEYS}
 
 
 def broker_key(name: str) -> ConfigKey | None:

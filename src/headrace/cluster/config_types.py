@@ -157,7 +157,7 @@ def _integer(maximum: int, name: str) -> Callable[[str], int]:
             value = int(stripped)
             if -maximum - 1 <= value <= maximum:
                 return value
-        raise ValueError(f"not a number of type {name}")
+        raise ValueError(f"Not a number of type {name}")
 
     return parse
 
@@ -165,10 +165,10 @@ def _integer(maximum: int, name: str) -> Callable[[str], int]:
 def _double(text: str) -> float:
     stripped = text.strip()
     if not _DECIMAL.fullmatch(stripped):
-        raise ValueError("not a number of type DOUBLE")
+        raise ValueError("Not a number of type DOUBLE")
     value = float(stripped)
     if math.isinf(value):
-        raise ValueError("not a number of type DOUBLE")
+        raise ValueError("Not a number of type DOUBLE")
     return value
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from headrace.cluster.broker_config import BrokerConfig, ConfigSource, Setting
 from headrace.cluster.config_keys import (
     BROKER_KEYS,
+    CLIENT_METRICS_KEYS,
     GROUP_KEYS,
     TOPIC_KEYS,
     broker_key,
@@ -73,17 +74,24 @@ def describe_topic(
     return entries
 
 
-def group_value(name: str, overrides: Mapping[str, str], broker: BrokerConfig) -> int:
+def group_value(name: str, overrides: Mapping[str, str], broker: BrokerConfig) -> Any:
     """The effective value of one group setting.
 
     The broker's limits may have changed since the group's value was taken: it is kept within them.
     """
-    bounds = GROUP_BOUNDS[name]
+    key, bounds = GROUP_KEYS[name], GROUP_BOUNDS.get(name)
     override = overrides.get(name)
+    if bounds is None:
+        return key.parse(override if override is not None else str(key.default))
     if override is None:
         return broker.get_int(bounds.default)
-    value: int = GROUP_KEYS[name].parse(override)
+    value: int = key.parse(override)
     return min(max(value, broker.get_int(bounds.minimum)), broker.get_int(bounds.maximum))
+
+
+def group_config(overrides: Mapping[str, str], broker: BrokerConfig) -> dict[str, Any]:
+    """All settings of a group with their effective values, under Kafka's names."""
+    return {name: group_value(name, overrides, broker) for name in GROUP_KEYS}
 
 
 def describe_group(
@@ -93,10 +101,23 @@ def describe_group(
     entries = []
     for key in GROUP_KEYS.values():
         if names is None or key.name in names:
-            settings = list(broker.settings((Synonym(GROUP_BOUNDS[key.name].default),)))
-            override = overrides.get(key.name)
-            if override is not None:
-                settings.insert(0, Setting(key.name, override, ConfigSource.GROUP_CONFIG))
+            settings = list(_group_settings(key, overrides, broker))
+            entries.append(_entry(key, settings[0], settings, read_only=False))
+    return entries
+
+
+def describe_client_metrics(
+    configs: Mapping[str, str], names: Collection[str] | None = None
+) -> list[ConfigEntry]:
+    """Every setting of a client metrics subscription, whether or not there is such a one."""
+    entries = []
+    for key in CLIENT_METRICS_KEYS.values():
+        if names is None or key.name in names:
+            settings = []
+            if key.name in configs:
+                value = configs[key.name]
+                settings.append(Setting(key.name, value, ConfigSource.CLIENT_METRICS_CONFIG))
+            settings.append(Setting(key.name, key.default or "", ConfigSource.DEFAULT_CONFIG))
             entries.append(_entry(key, settings[0], settings, read_only=False))
     return entries
 
@@ -143,6 +164,19 @@ def _topic_settings(
     synonyms = topic_synonyms(key.name)
     yield from broker.settings(synonyms)
     if not synonyms and key.default is not None:
+        yield Setting(key.name, key.default, ConfigSource.DEFAULT_CONFIG)
+
+
+def _group_settings(
+    key: ConfigKey, overrides: Mapping[str, str], broker: BrokerConfig
+) -> Iterator[Setting]:
+    override = overrides.get(key.name)
+    if override is not None:
+        yield Setting(key.name, override, ConfigSource.GROUP_CONFIG)
+    bounds = GROUP_BOUNDS.get(key.name)
+    if bounds is not None:
+        yield from broker.settings((Synonym(bounds.default),))
+    elif key.default is not None:
         yield Setting(key.name, key.default, ConfigSource.DEFAULT_CONFIG)
 
 

@@ -43,8 +43,8 @@ set winning. Keys in hours and minutes are converted.
 _GROUPS = """
 ## Groups
 
-Settings of single groups of the consumer protocol (`kafka-configs --entity-type groups`); they may
-be given before the group exists. The broker keys in the last column give the value of a group that
+Settings of single consumer and share groups (`kafka-configs --entity-type groups`); they may be
+given before the group exists. The broker keys in the last column give the value of a group that
 does not set a key, and the smallest and the largest value that a group may set.
 
 | key | type | default | allowed | meaning | broker keys |
@@ -77,8 +77,10 @@ def _topic_rows() -> Iterable[str]:
 
 def _group_rows() -> Iterable[str]:
     for key in GROUP_KEYS.values():
-        bounds = GROUP_BOUNDS[key.name]
-        names = f"`{bounds.default}`, `{bounds.minimum}`, `{bounds.maximum}`"
+        bounds = GROUP_BOUNDS.get(key.name)
+        names = "—"
+        if bounds is not None:
+            names = f"`{bounds.default}`, `{bounds.minimum}`, `{bounds.maximum}`"
         yield _row([*_facts(key), key.documentation, names])
 
 

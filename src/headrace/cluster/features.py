@@ -20,6 +20,7 @@ from headrace.errors import ClientFault, ConfigError, Error
 
 GROUP_VERSION: Final = "group.version"
 METADATA_VERSION: Final = "metadata.version"
+SHARE_VERSION: Final = "share.version"
 TRANSACTION_VERSION: Final = "transaction.version"
 
 
@@ -40,6 +41,7 @@ class LevelRange:
 SUPPORTED: Final[Mapping[str, LevelRange]] = {
     GROUP_VERSION: LevelRange(0, 1),  # 1: the consumer protocol of KIP-848
     METADATA_VERSION: LevelRange(7, 30),
+    SHARE_VERSION: LevelRange(0, 1),  # 1: share groups (KIP-932)
     TRANSACTION_VERSION: LevelRange(0, 2),  # 2: a new epoch with every transaction (KIP-890)
 }
 

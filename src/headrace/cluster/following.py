@@ -27,6 +27,8 @@ from headrace.cluster.image import (
     BrokerUnregistered,
     Change,
     Changes,
+    ClientMetricsConfigChanged,
+    ClientQuotaChanged,
     ClusterImage,
     ConfigOwner,
     ControllerChanged,
@@ -52,6 +54,10 @@ _ORDER: Final = (
     layout.TOPIC_CONFIGS,
     layout.BROKER_CONFIGS,
     layout.GROUP_CONFIGS,
+    layout.CLIENT_METRICS_CONFIGS,
+    layout.USER_CONFIGS,
+    layout.CLIENT_CONFIGS,
+    layout.IP_CONFIGS,
     layout.BROKER_EPOCHS,
     layout.BROKER_IDS,
     layout.FEATURES,
@@ -176,6 +182,10 @@ def config_change(owner: ConfigOwner, configs: dict[str, str], version: int) -> 
             return TopicConfigChanged(name, configs, version)
         case ("groups", str() as group):
             return GroupConfigChanged(group, configs, version)
+        case ("client-metrics", str() as name):
+            return ClientMetricsConfigChanged(name, configs, version)
+        case ("quotas", str() as node):
+            return ClientQuotaChanged(node, configs, version)
         case ("brokers", int() as broker_id):
             return BrokerConfigChanged(broker_id, configs, version)
     return BrokerConfigChanged(None, configs, version)
@@ -195,6 +205,8 @@ def _place(event: NodeEvent) -> tuple[int, str] | None:
         if len(parts) == 7 and parts[6] == "state":
             return _ORDER.index(layout.TOPICS), layout.topic_path(parts[3])
         return (_ORDER.index(layout.TOPICS), path) if len(parts) == 4 else None
+    if path.startswith(layout.USER_CONFIGS + "/"):
+        return _ORDER.index(layout.USER_CONFIGS), path  # one below another, with settings in each
     if parent == layout.TOPIC_IDS and event.change is NodeChange.CREATED:
         return None
     return (_ORDER.index(parent), path) if parent in _ORDER else None
@@ -292,14 +304,15 @@ def _config_changes(
     image: ClusterImage, owner: ConfigOwner, configs: dict[str, str], version: int
 ) -> Changes:
     known = image.config_versions.get(owner, NO_NODE)
-    if version == known and (owner[0] != "groups" or configs == _configs_of(image, owner)):
+    comes_and_goes = owner[0] in ("groups", "client-metrics", "quotas")
+    if version == known and (not comes_and_goes or configs == _configs_of(image, owner)):
         return []
     news = [config_change(owner, configs, version)]
     if known == NO_NODE or version == NO_NODE or version > known:
         return news
-    # The node of a group is removed with its last setting, and a new one counts from 0 again. Those
-    # of a topic begin anew with the topic itself; an older one is an older read.
-    return [config_change(owner, {}, NO_NODE), *news] if owner[0] == "groups" else []
+    # The node of a group or a client is removed with its last setting, and a new one counts from 0
+    # again. Those of a topic begin anew with the topic itself; an older one is an older read.
+    return [config_change(owner, {}, NO_NODE), *news] if comes_and_goes else []
 
 
 def _configs_of(image: ClusterImage, owner: ConfigOwner) -> dict[str, str]:
@@ -308,6 +321,10 @@ def _configs_of(image: ClusterImage, owner: ConfigOwner) -> dict[str, str]:
             return image.topic_configs.get(name, {})
         case ("groups", str() as group):
             return image.group_configs.get(group, {})
+        case ("client-metrics", str() as name):
+            return image.client_metrics_configs.get(name, {})
+        case ("quotas", str() as node):
+            return image.client_quotas.get(node, {})
         case ("brokers", int() as broker_id):
             return image.broker_configs.get(broker_id, {})
     return image.cluster_default_config

@@ -28,7 +28,9 @@ NO_NODE: Final = -1
 """The version of a node that is not there."""
 
 ConfigOwner: TypeAlias = tuple[str, str | int | None]
-"""Whose settings: ("topics", name), ("groups", id), ("brokers", id, or None for all of them)."""
+"""Whose settings: ("topics", name), ("groups", id), ("client-metrics", name), ("brokers", id, or
+None for all of them), and ("quotas", node) for what a node below `/config` says of users, client
+ids or addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +201,28 @@ class GroupConfigChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientQuotaChanged:
+    """All settings of a user, a client id or an address from now on, by the path of their node.
+
+    The node is `users/U`, `clients/C`, `users/U/clients/C` or `ips/A`, below `/config`, with names
+    as they are written there (see `client_quotas`).
+    """
+
+    node: str
+    configs: dict[str, str]
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientMetricsConfigChanged:
+    """All settings of a client metrics subscription; one without any is none (KIP-714)."""
+
+    name: str
+    configs: dict[str, str]
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FeaturesChanged:
     """The levels of all features from now on; the epoch is higher than before."""
 
@@ -219,6 +243,8 @@ Change: TypeAlias = (
     | TopicConfigChanged
     | BrokerConfigChanged
     | GroupConfigChanged
+    | ClientMetricsConfigChanged
+    | ClientQuotaChanged
     | FeaturesChanged
 )
 Changes: TypeAlias = list[Change]
@@ -239,6 +265,8 @@ class ClusterImage:
     broker_configs: dict[int, dict[str, str]] = field(default_factory=dict)
     cluster_default_config: dict[str, str] = field(default_factory=dict)
     group_configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    client_metrics_configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    client_quotas: dict[str, dict[str, str]] = field(default_factory=dict)
     config_versions: dict[ConfigOwner, int] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
     features_epoch: int = NO_FEATURES_EPOCH
@@ -291,6 +319,12 @@ class ClusterImage:
                 if version is None and not configs:
                     version = NO_NODE  # we remove the node; another one begins at version 0
                 self._put_config(("groups", group), configs, version)
+            case ClientMetricsConfigChanged(name, configs, version):
+                if version is None and not configs:
+                    version = NO_NODE  # as with groups
+                self._put_config(("client-metrics", name), configs, version)
+            case ClientQuotaChanged():
+                self._put_quota(change)
             case FeaturesChanged(levels, epoch):
                 if epoch > self.features_epoch:
                     self.features, self.features_epoch = dict(levels), epoch
@@ -360,6 +394,19 @@ class ClusterImage:
         if is_newer or is_completed:
             topic.partitions[change.partition] = after
 
+    def _put_quota(self, change: ClientQuotaChanged) -> None:
+        version = change.version
+        if version is None and change.configs:
+            for parent in quota_parents(change.node):
+                self.config_versions.setdefault(("quotas", parent), 0)
+        elif version is None and not self.has_quotas_below(change.node):
+            version = NO_NODE  # as with groups: we remove the node
+        self._put_config(("quotas", change.node), change.configs, version)
+
+    def has_quotas_below(self, node: str) -> bool:
+        """Whether there is room for client ids below the node of a user."""
+        return ("quotas", f"{node}/clients") in self.config_versions
+
     def _put_config(self, owner: ConfigOwner, configs: dict[str, str], version: int | None) -> None:
         known = self.config_versions.get(owner, NO_NODE)
         if version is None:
@@ -375,10 +422,20 @@ class ClusterImage:
                 _put(self.topic_configs, name, configs)
             case ("groups", str() as name):
                 _put(self.group_configs, name, configs)
+            case ("client-metrics", str() as name):
+                _put(self.client_metrics_configs, name, configs)
+            case ("quotas", str() as node):
+                _put(self.client_quotas, node, configs)
             case ("brokers", int() as broker_id):
                 _put(self.broker_configs, broker_id, configs)
             case _:
                 self.cluster_default_config = dict(configs)
+
+
+def quota_parents(node: str) -> list[str]:
+    """The nodes that must exist before this one: those of a client id of a user have some."""
+    kind, user, *rest = node.split("/")
+    return [f"{kind}/{user}", f"{kind}/{user}/clients"] if rest else []
 
 
 def same_assignment(one: PartitionImage, other: PartitionImage) -> bool:

@@ -15,6 +15,9 @@ they expect. Reading is forgiving about additional fields and strict about the o
     /config/topics/T                        {"version":1,"config":{…}}
     /config/brokers/N, …/<default>          the same
     /config/groups/G                        the same; G is the group's id, percent-encoded
+    /config/users/U, /config/clients/C      the same, with the quotas of a user, of a client id, of
+    /config/users/U/clients/C, …/ips/A      both, of an address; <default> is everybody else
+    /config/client-metrics/S                the same; S is a subscription's name, percent-encoded
     /feature                                {"version":2,"status":1,"features":{"name":level}}
     /admin/delete_topics/T                  empty; the topic is gone, its folders not yet
     /isr_change_notification/isr_change_N   {"version":1,"partitions":[{"topic":…,"partition":…}]}
@@ -58,6 +61,10 @@ ISR_CHANGES: Final = "/isr_change_notification"
 TOPIC_CONFIGS: Final = "/config/topics"
 BROKER_CONFIGS: Final = "/config/brokers"
 GROUP_CONFIGS: Final = "/config/groups"
+CLIENT_METRICS_CONFIGS: Final = "/config/client-metrics"
+USER_CONFIGS: Final = "/config/users"
+CLIENT_CONFIGS: Final = "/config/clients"
+IP_CONFIGS: Final = "/config/ips"
 FEATURES: Final = "/feature"
 DELETED_TOPICS: Final = "/admin/delete_topics"
 PRODUCER_ID_BLOCK: Final = "/latest_producer_id_block"
@@ -80,9 +87,11 @@ SKELETON: Final = (
     TOPIC_CONFIGS,
     BROKER_CONFIGS,
     GROUP_CONFIGS,
+    CLIENT_METRICS_CONFIGS,
     "/config/changes",
-    "/config/clients",
-    "/config/users",
+    CLIENT_CONFIGS,
+    USER_CONFIGS,
+    IP_CONFIGS,
     "/admin",
     DELETED_TOPICS,
     "/consumers",
@@ -130,18 +139,27 @@ def broker_config_path(broker_id: int | None) -> str:
 
 def group_config_path(group: str) -> str:
     """A group's id may be any text, so it is percent-encoded, as Kafka did with user names."""
-    name = quote(group, safe="")
+    return f"{GROUP_CONFIGS}/{node_name(group)}"
+
+
+def node_name(text: str) -> str:
+    """Any text as the name of a node, percent-encoded."""
+    name = quote(text, safe="")
     # These two are the only harmless characters that cannot be a name in the tree.
-    return f"{GROUP_CONFIGS}/{name.replace('.', '%2E') if name in ('.', '..') else name}"
+    return name.replace(".", "%2E") if name in (".", "..") else name
 
 
 def config_path(owner: ConfigOwner) -> str:
-    """The node with the settings of a topic, a broker, all brokers or a group."""
+    """The node with the settings of a topic, a broker, all brokers, a group, or of clients."""
     match owner:
         case ("topics", str() as name):
             return topic_config_path(name)
         case ("groups", str() as name):
             return group_config_path(name)
+        case ("client-metrics", str() as name):
+            return f"{CLIENT_METRICS_CONFIGS}/{node_name(name)}"
+        case ("quotas", str() as node):
+            return f"/config/{node}"
         case ("brokers", int() as broker_id):
             return broker_config_path(broker_id)
     return broker_config_path(None)
@@ -149,12 +167,14 @@ def config_path(owner: ConfigOwner) -> str:
 
 def config_owner(path: str) -> ConfigOwner:
     """Whose settings a node holds: the other direction of `config_path`."""
-    _, _, kind, name = path.split("/")
+    _, _, kind, name = path.split("/", 3)
     match kind:
+        case "users" | "clients" | "ips":
+            return "quotas", f"{kind}/{name}"
         case "topics":
             return "topics", name
-        case "groups":
-            return "groups", unquote(name)
+        case "groups" | "client-metrics":
+            return kind, unquote(name)
         case _:
             return "brokers", None if name == DEFAULT_ENTITY else decode_number(path, name)
 
@@ -274,6 +294,9 @@ def encode_configs(configs: dict[str, str]) -> bytes:
 
 
 def decode_configs(path: str, data: bytes) -> dict[str, str]:
+    """The settings in a node; one that only has others below it is empty."""
+    if not data:
+        return {}
     configs = decode(path, data).get("config")
     if not isinstance(configs, dict):
         raise CorruptData(f"node {path} has no field 'config'")

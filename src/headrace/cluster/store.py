@@ -7,7 +7,6 @@ beginnings: making a cluster, loading it, registering in it, and becoming its co
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from itertools import chain
 from typing import Final
 
 from headrace.cluster import features, layout
@@ -39,6 +38,18 @@ from headrace.coordination.tree import (
 from headrace.errors import CorruptData
 
 _MAX_TRIES: Final = 5
+_SETTINGS: Final = tuple(
+    f"{parent}/"
+    for parent in (
+        layout.TOPIC_CONFIGS,
+        layout.BROKER_CONFIGS,
+        layout.GROUP_CONFIGS,
+        layout.CLIENT_METRICS_CONFIGS,
+        layout.USER_CONFIGS,
+        layout.CLIENT_CONFIGS,
+        layout.IP_CONFIGS,
+    )
+)
 
 
 def initialize(tree: Tree, new_cluster_id: Callable[[], str]) -> str:
@@ -74,12 +85,10 @@ def load_image(tree: Tree) -> ClusterImage:
         topic = _load_topic(tree, name, brokers)
         if topic is not None:
             image.apply([TopicCreated(topic, config_version=NO_NODE)])
-    for _, path, node in chain.from_iterable(
-        children(configs, parent)
-        for parent in (layout.TOPIC_CONFIGS, layout.BROKER_CONFIGS, layout.GROUP_CONFIGS)
-    ):
-        settings = layout.decode_configs(path, node.data)
-        image.apply([config_change(layout.config_owner(path), settings, node.version)])
+    for path, node in configs.items():
+        if path.startswith(_SETTINGS):
+            settings = layout.decode_configs(path, node.data)
+            image.apply([config_change(layout.config_owner(path), settings, node.version)])
     _load_features(tree, image)
     return image
 

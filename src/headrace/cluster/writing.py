@@ -20,6 +20,8 @@ from headrace.cluster.image import (
     BrokerStarted,
     BrokerUnregistered,
     Change,
+    ClientMetricsConfigChanged,
+    ClientQuotaChanged,
     ClusterImage,
     ConfigOwner,
     ControllerChanged,
@@ -33,6 +35,7 @@ from headrace.cluster.image import (
     TopicCreated,
     TopicDeleted,
     TopicImage,
+    quota_parents,
     same_assignment,
 )
 from headrace.coordination.tree import ANY_VERSION, Check, Create, Delete, Op, Set
@@ -110,6 +113,10 @@ class _Writing:
                 self._set_config(("brokers", broker_id), configs)
             case GroupConfigChanged(group, configs):
                 self._set_group_config(("groups", group), configs)
+            case ClientMetricsConfigChanged(name, configs):
+                self._set_group_config(("client-metrics", name), configs)
+            case ClientQuotaChanged(node, configs):
+                self._set_quota(node, configs)
             case FeaturesChanged(levels, epoch):
                 version = self._image.features_epoch
                 if epoch != version + 1:
@@ -148,7 +155,7 @@ class _Writing:
                 f"{name}-{number}: {known} is followed by {after.partition_epoch}"
             )
         self._check_topic(name)
-        self._check_lives(each for each in after.isr if each not in before.isr)
+        self._check_joining(name, [each for each in after.isr if each not in before.isr])
         state = layout.encode_state(after, self._epoch)
         self._ops.append(Set(layout.state_path(name, number), state, before.partition_epoch))
         if not same_assignment(before, after):
@@ -159,8 +166,14 @@ class _Writing:
     def _check_topic(self, name: str) -> None:
         self._check(layout.topic_id_path(self._image.topics[name].id), 0)
 
-    def _check_lives(self, broker_ids: Iterable[int]) -> None:
-        """Who enters an ISR does so for what it has fetched in the life that is registered."""
+    def _check_joining(self, topic: str, broker_ids: Sequence[int]) -> None:
+        """Who enters an ISR is a replica, and has fetched in the life that is registered.
+
+        Who the replicas are stands in another node than the ISR: both may have been read at
+        different moments, and the version of one says nothing of the other.
+        """
+        if broker_ids:
+            self._check(layout.topic_path(topic), self._image.topics[topic].version)
         for broker_id in broker_ids:
             broker = self._image.brokers.get(broker_id)
             if broker is not None and broker_id in self._image.broker_epochs:
@@ -214,6 +227,19 @@ class _Writing:
             self._ops.append(Delete(layout.config_path(owner), version))
             self._config_versions[owner] = NO_NODE
 
+    def _set_quota(self, node: str, configs: dict[str, str]) -> None:
+        """A user's node stays while there may be others below it."""
+        if configs:
+            for parent in quota_parents(node):
+                owner = ("quotas", parent)
+                if self._config_version(owner) == NO_NODE:
+                    self._ops.append(Create(layout.config_path(owner)))
+                    self._config_versions[owner] = 0
+        if self._config_version(("quotas", f"{node}/clients")) != NO_NODE:
+            self._set_config(("quotas", node), configs)
+        else:
+            self._set_group_config(("quotas", node), configs)
+
     def _config_version(self, owner: ConfigOwner) -> int:
         known = self._image.config_versions.get(owner, NO_NODE)
         return self._config_versions.get(owner, known)
@@ -239,4 +265,6 @@ def _cost(change: Change) -> int:
             return 2 + 2 * (len(topic.partitions) - existing)
         case PartitionChanged():
             return 2
+        case ClientQuotaChanged():
+            return 3
     return 2

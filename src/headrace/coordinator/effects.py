@@ -2,16 +2,18 @@
 
 A handler decides on the state as it is and returns `Effects`. Whoever runs the shard appends
 `records` as one batch and shows each of them to the shard's `replay`; when they and everything
-before them are committed, `replies` leave and `send` is carried out. If the batch cannot be
-appended, nothing was replayed, every reply becomes an error, and the shard is loaded anew from its
-log: what handlers keep beside the replayed state (members that are joining, tickets that are
-parked) must therefore be something that clients can repeat.
+before them are committed, `replies` leave, `send` and `share_states` are carried out. If the batch
+cannot be appended, nothing was replayed, every reply becomes an error, and the shard is loaded anew
+from its log: what handlers keep beside the replayed state (members that are joining, tickets that
+are parked) must therefore be something that clients can repeat.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+from uuid import UUID
 
 from headrace.types import TopicPartition
 
@@ -57,6 +59,38 @@ class TransactionMarkers(NamedTuple):
     partitions: tuple[TopicPartition, ...]
 
 
+SharePartition: TypeAlias = tuple[UUID, int]
+"""A partition that a share group reads: the id of its topic, its number."""
+
+
+class ShareStatesBegin(NamedTuple):
+    """Share partitions of a group whose durable state is to begin, or to begin anew elsewhere.
+
+    A higher `state_epoch` overrules every lower one. An offset of -1 leaves it to the setting
+    share.auto.offset.reset. The shard is told the outcome and gives `reply`, if there is one, then.
+    """
+
+    group_id: str
+    state_epoch: int
+    start_offsets: Mapping[SharePartition, int]
+    reply: Reply | None = None
+
+
+class ShareStatesEnd(NamedTuple):
+    """Share partitions of a group whose durable state is to be forgotten, perhaps with the group.
+
+    The shard is told the outcome and gives `reply`, if there is one, then.
+    """
+
+    group_id: str
+    partitions: frozenset[SharePartition]
+    reply: Reply | None = None
+    ends_group: bool = False
+
+
+ShareStatesChange: TypeAlias = ShareStatesBegin | ShareStatesEnd
+
+
 @dataclass(slots=True)
 class Effects:
     """What must happen, in the order of the fields."""
@@ -64,6 +98,7 @@ class Effects:
     records: list[StateRecord] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     send: list[TransactionMarkers] = field(default_factory=list)
+    share_states: list[ShareStatesChange] = field(default_factory=list)
     # What an operator may want to know of it, one sentence each.
     notes: list[str] = field(default_factory=list)
     # The records are part of this producer's transaction and stay pending until its marker.
@@ -75,4 +110,5 @@ class Effects:
         self.records += other.records
         self.replies += other.replies
         self.send += other.send
+        self.share_states += other.share_states
         self.notes += other.notes

@@ -20,6 +20,7 @@ from headrace.coordinator.effects import (
     Effects,
     ProducerIdentity,
     Reply,
+    ShareStatesChange,
     StateRecord,
     TransactionMarkers,
 )
@@ -107,6 +108,7 @@ class Host(Generic[S]):
         *,
         send: Callable[[Host[S], TransactionMarkers], None],
         written: Callable[[Appended], None],
+        change_share_states: Callable[[Host[S], ShareStatesChange], None] | None = None,
         wait: Callable[[int, Callable[[], None]], None] | None = None,
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -120,6 +122,7 @@ class Host(Generic[S]):
         self._new_shard = new_shard
         self._send = send
         self._written = written
+        self._change_share_states = change_share_states
         self._wait = wait or partition.when_committed
         self._note = note
 
@@ -190,7 +193,7 @@ class Host(Generic[S]):
             return
         for note in effects.notes:
             self._note(note)
-        if not (effects.replies or effects.send):
+        if not (effects.replies or effects.send or effects.share_states):
             return
         end = self.partition.log.log_end_offset
         if self.partition.high_watermark >= end:
@@ -199,7 +202,11 @@ class Host(Generic[S]):
             # A reader, too, must not be told what is not committed yet. Who waits for an answer
             # may be told to come again; what must be sent is never given up by its coordinator.
             wait = self.partition.when_committed if effects.send else self._wait
-            wait(end, lambda: self._on_committed(end, effects))
+            now = Effects(replies=effects.replies, send=effects.send)
+            wait(end, lambda: self._on_committed(end, now))
+            if effects.share_states:
+                later = Effects(share_states=effects.share_states)
+                self.partition.when_committed(end, lambda: self._on_committed(end, later))
 
     def _append(self, effects: Effects, now_ms: int) -> bool:
         producer = effects.transaction
@@ -227,8 +234,7 @@ class Host(Generic[S]):
         if isinstance(fault, ClientFault) and fault.error is Error.INVALID_PRODUCER_EPOCH:
             # A transactional commit of a fenced producer; the shard itself was not touched by it.
             error = fault.error
-        for reply in effects.replies:
-            reply.ticket.refuse(error)
+        _refuse(effects, error)
         if error is Error.COORDINATOR_NOT_AVAILABLE:
             self.reason = str(fault)
             self.state = HostState.LOADING
@@ -236,8 +242,7 @@ class Host(Generic[S]):
 
     def _on_committed(self, required: int, effects: Effects) -> None:
         if self.partition.offline_reason or self.partition.high_watermark < required:
-            for reply in effects.replies:
-                reply.ticket.refuse(Error.COORDINATOR_NOT_AVAILABLE)
+            _refuse(effects, Error.COORDINATOR_NOT_AVAILABLE)
             return
         self._carry_out(effects)
 
@@ -246,6 +251,9 @@ class Host(Generic[S]):
             reply.ticket.answer(reply.response)
         for markers in effects.send:
             self._send(self, markers)
+        for change in effects.share_states:
+            assert self._change_share_states is not None, "only groups have share partitions"
+            self._change_share_states(self, change)
 
     def end_transaction(self, markers: TransactionMarkers, now_ms: int) -> Appended:
         """Write the end of a transaction into this partition; raises what the log raises."""
@@ -276,3 +284,12 @@ class Host(Generic[S]):
             self.perform(shard.on_timer(key, now_ms), now_ms)
             if self.shard is not shard or self.state is not HostState.ACTIVE:
                 return
+
+
+def _refuse(effects: Effects, error: Error) -> None:
+    """Tell all who wait for these effects, now or later, that they do not happen."""
+    for reply in effects.replies:
+        reply.ticket.refuse(error)
+    for change in effects.share_states:
+        if change.reply is not None:
+            change.reply.ticket.refuse(error)

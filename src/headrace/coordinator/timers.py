@@ -54,11 +54,11 @@ class Timers:
         found: list[Hashable] = []
         heap = self._heap
         while heap and heap[0][0] <= now_ms:
-            _, number, key = heappop(heap)
+            deadline_ms, number, key = heappop(heap)
             known = self._deadlines.get(key)
             if known is None or known[1] != number:
                 continue  # cancelled, or replaced by an earlier one that has its own entry
-            if known[0] > now_ms:
+            if known[0] > deadline_ms:
                 heappush(heap, (known[0], number, key))
                 continue
             del self._deadlines[key]

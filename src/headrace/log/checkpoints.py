@@ -50,6 +50,9 @@ def decode_lines(data: bytes, path: str) -> list[str]:
         raise CorruptData(f"{path}: not text: {fault}") from None
     if not text:
         return []
+    if not text.endswith("\n"):
+        # A number that a crash has cut short is a number too.
+        raise CorruptData(f"{path}: the last line has no end")
     lines = text.removesuffix("\n").split("\n")
     if lines[0] != _VERSION:
         raise CorruptData(f"{path} line 1: version {lines[0]!r}, only {_VERSION} is known")

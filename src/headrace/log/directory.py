@@ -16,6 +16,7 @@ instance, so several directories can be loaded side by side.
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -105,6 +106,7 @@ class LogDirectory:
         self.offline_reason = ""
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.quarantined: dict[TopicPartition, str] = {}
+        self.without_room: set[TopicPartition] = set()  # quarantined, because the disk was full
         self._disk = disk
         self._lock: Lock | None = lock
         self._uuid_factory = uuid_factory
@@ -169,20 +171,53 @@ class LogDirectory:
         found = self._sort_names(report, now_ms)
         for count, topic_partition in enumerate(found, start=1):
             try:
-                log = self.logs[topic_partition] = self._open_log(
-                    topic_partition, config_of(topic_partition.topic), now_ms
-                )
-                if log.flush_due(now_ms):
-                    # The last process was killed before its flush; what it wrote counts only now.
-                    log.flush()
+                self._load_log(topic_partition, config_of(topic_partition.topic), now_ms)
                 report.loaded += 1
             except (CorruptData, OSError) as fault:
                 reason = str(fault)
                 self.quarantined[topic_partition] = reason
                 report.quarantined[folder_name(topic_partition)] = reason
+                if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT):
+                    self.without_room.add(topic_partition)
             if on_progress is not None:
                 on_progress(count, len(found))
+        self._correct_checkpoints(report)
         return report
+
+    def load_again(self, topic_partition: TopicPartition, config: LogConfig, now_ms: int) -> None:
+        """Open a log whose recovery found no room; OSError if there is none yet."""
+        assert topic_partition in self.without_room, f"{topic_partition} was not waiting for room"
+        self._check_online()
+        try:
+            self._load_log(topic_partition, config, now_ms)
+            del self.quarantined[topic_partition]
+        except CorruptData as fault:
+            self.quarantined[topic_partition] = str(fault)
+        self.without_room.discard(topic_partition)
+
+    def _load_log(self, topic_partition: TopicPartition, config: LogConfig, now_ms: int) -> None:
+        log = self._open_log(topic_partition, config, now_ms)
+        if log.flush_due(now_ms):
+            # The last process was killed before its flush; what it wrote counts only now.
+            log.flush()
+        self.logs[topic_partition] = log
+
+    def _correct_checkpoints(self, report: LoadReport) -> None:
+        """Take back what a power loss has made untrue, before other records take its place.
+
+        A high watermark or recovery point beyond the end of its log would come true again, and
+        wrongly, once the log has grown past it.
+        """
+        noted = (checkpoints.RECOVERY_POINTS, checkpoints.HIGH_WATERMARKS)
+        if any(
+            self._checkpointed(name, topic_partition) > log.log_end_offset
+            for topic_partition, log in self.logs.items()
+            for name in noted
+        ):
+            try:
+                self.write_checkpoints()
+            except OSError as fault:  # a full disk; they are written as soon as there is room
+                report.warnings.append(f"The checkpoints of {self.path} cannot be written: {fault}")
 
     def _read_checkpoint(self, name: str, report: LoadReport) -> dict[TopicPartition, int]:
         try:
@@ -252,10 +287,8 @@ class LogDirectory:
         self._check_online()
         log = self.logs[topic_partition]
         if log.topic_id == ZERO_UUID:
-            partition_metadata.write(self._disk, self._folder(topic_partition), topic_id)
+            partition_metadata.write(self._disk, log.folder, topic_id, sync=True)
             log.topic_id = topic_id
-            log.is_new = True  # the next flush syncs the file
-            log.folder_changes += 1
         elif log.topic_id != topic_id:
             raise ClientFault(
                 Error.INCONSISTENT_TOPIC_ID,

@@ -35,9 +35,9 @@ UNDEFINED: Final = (NO_EPOCH, NO_OFFSET)
 class LeaderEpochs:
     """The epochs of one partition, oldest first, and the file that remembers them.
 
-    Nothing here waits for the disk. An assignment is synced by the flush that syncs the first
-    records of its epoch (`needs_sync`), and until then those records tell it again after a crash. A
-    truncation may be forgotten, since the log repeats it when it is opened.
+    Nothing here waits for the disk. What changes is synced by the next flush of the log
+    (`needs_sync`); until then the records that are not flushed tell it again after a crash, and set
+    right what was forgotten of a truncation (`confirm`).
     """
 
     __slots__ = ("_disk", "_epochs", "_starts", "latest_epoch", "needs_sync", "path")
@@ -88,6 +88,20 @@ class LeaderEpochs:
         self.needs_sync = True
         return True
 
+    def confirm(self, epoch: int, offset: int) -> None:
+        """A record of `epoch` is at `offset`, whatever the file says of the time since it begins.
+
+        Later epochs are forgotten then: their own records tell of them, if there are any.
+        """
+        if epoch < 0 or (self._starts and offset < self._starts[0]):
+            return
+        if self.epoch_at(offset) != epoch:
+            self._cut(bisect_right(self._epochs, epoch))
+            if epoch > self.latest_epoch:
+                self._insert(epoch, offset)
+            self._write()
+            self.needs_sync = True
+
     def end_offset_for(self, requested_epoch: int, log_end_offset: int) -> tuple[int, int]:
         """The largest epoch not above the requested one, and where it ended.
 
@@ -116,6 +130,7 @@ class LeaderEpochs:
             return False
         self._cut(keep)
         self._write()
+        self.needs_sync = True
         return True
 
     def truncate_from_start(self, start_offset: int) -> bool:
@@ -152,6 +167,9 @@ def encode(entries: list[EpochEntry]) -> bytes:
 
 
 def decode(data: bytes, path: str) -> list[EpochEntry]:
+    if not data:
+        # Without any epoch it has two lines; this one lost them to a crash.
+        raise CorruptData(f"{path}: it is empty")
     entries: list[EpochEntry] = []
     for index, line in enumerate(decode_lines(data, path)):
         numbers = [parse_number(field) for field in line.split()]

@@ -97,7 +97,7 @@ class PartitionLog:
         self.doomed: list[tuple[int, LogSegment]] = []
         self.folder_changes = 0 if parts.is_as_found else 1
         self.folder_changes_synced = 0
-        self.is_new = False  # nothing of the folder has ever been synced
+        self.is_new = False  # perhaps nothing of the folder has ever been synced
         self.last_now_ms = now_ms
         self.unflushed_since_ms: int | None = None
         self.unsynced_snapshots: list[int] = []
@@ -143,6 +143,9 @@ class PartitionLog:
             disk.remove(f"{folder}/{partition_metadata.FILE_NAME}")
             topic_id = ZERO_UUID
         log = cls(disk, folder, topic_partition, topic_id, config, parts, now_ms)
+        # Nothing was flushed that anybody knows of, be it because the log is new or because whoever
+        # made it was killed: its first flush syncs the id and the folder's name as well.
+        log.is_new = not clean and recovery_point == 0
         # A log that lost its end is dirty from the start on: nobody knows what was compacted.
         log.clean_offset = clean_offset if clean_offset <= log.log_end_offset else 0
         return log
@@ -161,9 +164,7 @@ class PartitionLog:
         disk.make_folder(folder)
         if topic_id != ZERO_UUID:
             partition_metadata.write(disk, folder, topic_id)
-        log = cls.open(disk, folder, topic_partition, config, clean=False, now_ms=now_ms)
-        log.is_new = True
-        return log
+        return cls.open(disk, folder, topic_partition, config, clean=False, now_ms=now_ms)
 
     # What is known about the log.
 

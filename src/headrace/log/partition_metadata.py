@@ -54,9 +54,14 @@ def read(disk: Disk, folder: str) -> UUID | None:
     return decode(data, path) if data else None
 
 
-def write(disk: Disk, folder: str, topic_id: UUID) -> None:
-    """Not synced: the log's first flush does that, and before it there is nothing to lose."""
+def write(disk: Disk, folder: str, topic_id: UUID, *, sync: bool = False) -> None:
+    """In a new folder it need not be synced: the log's first flush does that, and before it there
+    is nothing to lose.
+    """
     file = disk.open(f"{folder}/{FILE_NAME}", create=True)
     file.truncate(0)
     file.append([encode(topic_id)])
+    if sync:
+        file.sync()
+        disk.sync_folder(folder)
     file.close()

@@ -3,7 +3,8 @@
 A producer numbers its batches. The partition remembers the last five of each producer, so that a
 retry is answered with the offset of the first try instead of being written twice, and a gap is
 refused. It also remembers where each open transaction began: a `read_committed` reader may not see
-past the first of them. The rules are those of Apache Kafka 4.3.
+past the first of them. The rules are those of Apache Kafka 4.3, but for one: a retry ends with its
+transaction (decision 0011).
 
 The state is a pure function of the log below `map_end_offset`; it knows no file, no clock and no
 segment. `check` decides before a batch is written and changes nothing; `update` tells that it was
@@ -84,6 +85,10 @@ class _Producer:
         self.batches.clear()
         self.next_sequence = 0
 
+    def has_open(self, batch: CachedBatch) -> bool:
+        """Whether the batch is part of the transaction that is open here."""
+        return 0 <= self.txn_first_offset <= batch.base_offset
+
     def remember(self, batch: CachedBatch) -> None:
         self.batches.append(batch)
         self.next_sequence = (batch.last_sequence + 1) & _SEQUENCE_MASK
@@ -98,8 +103,10 @@ class ProducerState:
     """
 
     __slots__ = (
+        "_begun",
         "_ongoing",
         "_producers",
+        "_settled",
         "_unreplicated",
         "first_unstable_offset",
         "map_end_offset",
@@ -110,7 +117,13 @@ class ProducerState:
         self.first_unstable_offset: int | None = None
         self._producers: dict[int, _Producer] = {}
         self._ongoing: dict[int, int] = {}  # first offset -> producer id, ascending
-        self._unreplicated: dict[int, int] = {}  # first offset -> offset of the marker
+        # Ended, but the marker is not replicated yet: (offset of the marker, first offset),
+        # ascending. Recovery replicates nothing, so there may be as many as there are in the log.
+        self._unreplicated: deque[tuple[int, int]] = deque()
+        # First offsets of these and of the ongoing ones, ascending; and those of them that are
+        # settled, and wait behind an older one to be dropped.
+        self._begun: deque[int] = deque()
+        self._settled: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._producers)
@@ -138,9 +151,11 @@ class ProducerState:
             elif sequence != producer.next_sequence:
                 for batch in producer.batches:
                     if batch.first_sequence == sequence:
-                        if batch.last_sequence == header.last_sequence:
-                            return batch
-                        break
+                        if batch.last_sequence != header.last_sequence:
+                            break
+                        if header.is_transactional and not producer.has_open(batch):
+                            raise _of_another_transaction(header, batch)
+                        return batch
                 raise _out_of_order(header, producer)
         if producer.txn_first_offset >= 0 and not header.is_transactional:
             raise ClientFault(
@@ -218,7 +233,9 @@ class ProducerState:
         if header.is_transactional and producer.txn_first_offset < 0:
             producer.txn_first_offset = base_offset
             self._ongoing[base_offset] = header.producer_id
-            self._find_first_unstable()
+            self._begun.append(base_offset)
+            if self.first_unstable_offset is None:
+                self.first_unstable_offset = base_offset
         return None
 
     def _add(self, header: BatchHeader, now_ms: int) -> _Producer:
@@ -245,8 +262,7 @@ class ProducerState:
         if first_offset < 0:
             return None  # A transaction that wrote nothing here leaves nothing to hide.
         self._ongoing.pop(first_offset, None)
-        self._unreplicated[first_offset] = marker_offset
-        self._find_first_unstable()
+        self._unreplicated.append((marker_offset, first_offset))
         return CompletedTransaction(
             header.producer_id,
             first_offset,
@@ -270,26 +286,21 @@ class ProducerState:
     def on_high_watermark(self, high_watermark: int) -> None:
         """Markers below the high watermark are safe: their transactions no longer hold readers."""
         if self._unreplicated:
-            self._forget_ended_before(high_watermark)
+            self._settle_before(high_watermark)
 
     def on_log_start_offset(self, log_start_offset: int) -> None:
         """The log's beginning was deleted. Producers stay: their retries can still be answered."""
         if self._unreplicated:
-            self._forget_ended_before(log_start_offset)
+            self._settle_before(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
 
-    def _forget_ended_before(self, offset: int) -> None:
-        ended = [first for first, marker in self._unreplicated.items() if marker < offset]
-        for first in ended:
-            del self._unreplicated[first]
-        self._find_first_unstable()
-
-    def _find_first_unstable(self) -> None:
-        candidates = [*self._unreplicated]
-        undecided = self.first_undecided_offset
-        if undecided is not None:
-            candidates.append(undecided)
-        self.first_unstable_offset = min(candidates, default=None)
+    def _settle_before(self, offset: int) -> None:
+        ended, settled, begun = self._unreplicated, self._settled, self._begun
+        while ended and ended[0][0] < offset:
+            settled.add(ended.popleft()[1])
+        while begun and begun[0] in settled:
+            settled.remove(begun.popleft())
+        self.first_unstable_offset = begun[0] if begun else None
 
     # Expiry, snapshots, truncation.
 
@@ -368,6 +379,8 @@ class ProducerState:
         self._producers.clear()
         self._ongoing.clear()
         self._unreplicated.clear()
+        self._begun.clear()
+        self._settled.clear()
         self.first_unstable_offset = None
         self.map_end_offset = map_end_offset
 
@@ -392,7 +405,8 @@ class ProducerState:
                 ongoing[entry.current_txn_first_offset] = entry.producer_id
             self._producers[entry.producer_id] = producer
         self._ongoing = dict(sorted(ongoing.items()))
-        self._find_first_unstable()
+        self._begun.extend(self._ongoing)
+        self.first_unstable_offset = self.first_undecided_offset
 
 
 def _fenced(header: BatchHeader, producer: _Producer) -> ClientFault:
@@ -408,6 +422,17 @@ def _new_epoch_out_of_order(header: BatchHeader, producer: _Producer) -> ClientF
         Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
         f"producer {header.producer_id} began epoch {header.producer_epoch} (after "
         f"{producer.epoch}) with sequence {header.base_sequence}; a new epoch begins with 0",
+    )
+
+
+def _of_another_transaction(header: BatchHeader, batch: CachedBatch) -> ClientFault:
+    """A retry ends with its transaction. Who numbers the records of the next one like those of the
+    last has lost count, and an answer that they are written would lose them (decision 0011).
+    """
+    return ClientFault(
+        Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        f"producer {header.producer_id} sent sequence {header.base_sequence}, which offset "
+        f"{batch.base_offset} has in a transaction that is over; abort, and ask for a new epoch",
     )
 
 

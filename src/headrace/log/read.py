@@ -13,7 +13,7 @@ from headrace.errors import CorruptData
 from headrace.log.segment import LogSegment
 from headrace.log.segments import Segments
 from headrace.log.time_index import TimestampOffset
-from headrace.records.batch import BatchHeader
+from headrace.records.batch import BatchHeader, split_batches
 from headrace.records.record import iterate
 from headrace.runtime.disk import File
 
@@ -35,6 +35,13 @@ class LogSlice:
     def data(self) -> bytes:
         """The bytes themselves, for whoever cannot send a file."""
         return b"" if self.file is None else self.file.read(self.position, self.size)
+
+    def whole_batches(self) -> LogSlice:
+        """Without the part of a batch with which it may end."""
+        data, end = self.data(), 0
+        for _, batch in split_batches(memoryview(data), allow_partial_tail=True):
+            end += len(batch)
+        return LogSlice(self.file, self.position, end, self.base_offset)
 
     def after(self, sent: int) -> LogSlice:
         """What is left when the first `sent` bytes are gone."""

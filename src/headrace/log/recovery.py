@@ -26,7 +26,7 @@ from headrace.log.segment import LogSegment
 from headrace.log.segments import Segments
 from headrace.log.snapshot import Snapshots
 from headrace.log.swap import finish_interrupted_work
-from headrace.log.transactions import note_written, read_marker, replay
+from headrace.log.transactions import note_recovered, read_marker, replay
 from headrace.runtime.disk import Disk
 
 Progress = Callable[[int, int], None]
@@ -247,10 +247,9 @@ class _Validation:
             segment.note_header(at, header)
             end = base_offset + header.last_offset_delta + 1
             valid = at + header.size
-            if header.partition_leader_epoch > epochs.latest_epoch:
-                epochs.assign(header.partition_leader_epoch, base_offset)
+            epochs.confirm(header.partition_leader_epoch, base_offset)
             if header.producer_id >= 0 and end > applied_up_to:
-                note_written(producers, segment, header, marker, base_offset, self.now_ms)
+                note_recovered(producers, segment, header, marker, base_offset, self.now_ms)
         producers.map_end_offset = max(end, applied_up_to)
         self._report(segment.size - position)
         cut = valid < segment.size

@@ -29,11 +29,26 @@ def note_written(
     base_offset: int,
     now_ms: int,
 ) -> None:
-    """Show a written batch to the producer state, and the abort that it may be to the index."""
-    completed = producers.update(header, base_offset, now_ms, marker)
-    if completed is None or not completed.is_abort:
-        return
+    """Show a batch that was just written to the producer state, and its abort to the index."""
     try:
+        note_recovered(producers, segment, header, marker, base_offset, now_ms)
+    except OSError as fault:
+        # The marker is in the log, but readers would not be told of it. Not even a full disk may
+        # pass for harmless here: the log must go offline, and its recovery repeats the entry.
+        raise OSError(EIO, f"{segment.txn_index.path} cannot be written: {fault}") from fault
+
+
+def note_recovered(
+    producers: ProducerState,
+    segment: LogSegment,
+    header: BatchHeader,
+    marker: EndTxnMarker | None,
+    base_offset: int,
+    now_ms: int,
+) -> None:
+    """As `note_written`, where nobody reads before all of it is noted."""
+    completed = producers.update(header, base_offset, now_ms, marker)
+    if completed is not None and completed.is_abort:
         segment.txn_index.append(
             AbortedTransaction(
                 completed.producer_id,
@@ -42,10 +57,6 @@ def note_written(
                 completed.last_stable_offset,
             )
         )
-    except OSError as fault:
-        # The marker is in the log, but readers would not be told of it. Not even a full disk may
-        # pass for harmless here: the log must go offline, and its recovery repeats the entry.
-        raise OSError(EIO, f"{segment.txn_index.path} cannot be written: {fault}") from fault
 
 
 def replay(producers: ProducerState, segments: Segments, up_to: int, now_ms: int) -> None:

@@ -321,6 +321,11 @@ def _writes(
         for each in versions
         if each.is_deleted and each.id == schema_id and each.version < number
     ]
+    highest = state.versions.max_id(context)
+    if any(each.version == number and schema_id < each.id == highest for each in versions):
+        # An import takes the place of a version whose id is not used again all the same.
+        note = topic_records.highest_id_value(highest)
+        writes.append((topic_records.noop_key(context), note))
     value = topic_records.schema_value(subject, number, schema_id, proposal.content, deleted=False)
     writes.append((topic_records.schema_key(subject, number), value))
     return writes

@@ -234,13 +234,16 @@ class ReplicaFetcher:
     def on_response(self, response: FetchResponse, now_ms: int) -> Fetched:
         """Do what the leader's answer says, partition by partition."""
         fetched = Fetched()
-        for _ in self.take(response, now_ms, fetched):
+        for _ in self.take(response, now_ms, fetched, wall_ms=now_ms):
             pass
         return fetched
 
-    def take(self, response: FetchResponse, now_ms: int, fetched: Fetched) -> Iterator[None]:
+    def take(
+        self, response: FetchResponse, now_ms: int, fetched: Fetched, *, wall_ms: int
+    ) -> Iterator[None]:
         """The same in steps, after each of which the caller may do something else, even take
-        partitions away; what the answer did is noted in `fetched`.
+        partitions away; what the answer did is noted in `fetched`. `wall_ms` is the time of day,
+        which the log remembers; pauses go by `now_ms`, which nobody sets back.
         """
         self.in_flight = False
         if response.error_code:
@@ -259,7 +262,7 @@ class ReplicaFetcher:
                 if followed is not None:
                     self._to_check[followed.partition.topic_partition] = None
                     if self._still_asks(followed.partition, question):
-                        self._take(followed, data, fetched, now_ms)
+                        self._take(followed, data, fetched, now_ms, wall_ms)
                         yield
         self._session.on_answer(response.session_id)
         if fetched.unexpected:
@@ -284,13 +287,18 @@ class ReplicaFetcher:
             self._retry_at_ms = now_ms + self.backoff_ms
 
     def _take(
-        self, followed: _Followed, data: PartitionData, fetched: Fetched, now_ms: int
+        self,
+        followed: _Followed,
+        data: PartitionData,
+        fetched: Fetched,
+        now_ms: int,
+        wall_ms: int,
     ) -> None:
         where = followed.partition.topic_partition
         try:
             error = _error(data.error_code)
             if error is Error.NONE:
-                self._take_records(followed, data, fetched, now_ms)
+                self._take_records(followed, data, fetched, wall_ms)
             elif error is Error.OFFSET_OUT_OF_RANGE and data.log_start_offset >= 0:
                 fetched.truncated[where] = following.start_over(
                     followed.partition, data.log_start_offset
@@ -311,7 +319,7 @@ class ReplicaFetcher:
             fetched.disk_faults[where] = fault
 
     def _take_records(
-        self, followed: _Followed, data: PartitionData, fetched: Fetched, now_ms: int
+        self, followed: _Followed, data: PartitionData, fetched: Fetched, wall_ms: int
     ) -> None:
         partition = followed.partition
         where = partition.topic_partition
@@ -321,7 +329,7 @@ class ReplicaFetcher:
             return
         records = memoryview(data.records or b"")
         if records:
-            appended = following.append_fetched(partition, records, now_ms)
+            appended = following.append_fetched(partition, records, wall_ms)
             if not appended.size:
                 raise CorruptData(
                     f"{where}: the leader sent a part of a batch that it must send whole"

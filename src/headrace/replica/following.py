@@ -72,6 +72,7 @@ def append_fetched(partition: Partition, records: memoryview, now_ms: int) -> Ap
         origin=Origin.REPLICATION,
         now_ms=now_ms,
     )
+    partition.traffic.replication_bytes_in += appended.size
     if appended.flush_due:
         partition.flush_target = log.log_end_offset
     elif not partition.flush_pending:
@@ -102,6 +103,7 @@ def follow_offsets(
 ) -> None:
     """Take over the leader's high watermark, as far as our log goes, and its log's start."""
     log = partition.log
+    partition.leader_high_watermark = high_watermark
     committed = min(high_watermark, log.log_end_offset)
     if committed > log.high_watermark:
         partition.advance_high_watermark(committed, log.size_bytes)

@@ -93,6 +93,24 @@ class InSyncReplicas:
                 lowest = follower.log_end_offset
         return lowest
 
+    def forget_absent(
+        self,
+        now_ms: int,
+        *,
+        leader_end: Offset,
+        lag_time_max_ms: int,
+        broker_epochs: Mapping[BrokerId, int],
+    ) -> None:
+        """Wait no longer for those who had caught up and went away again."""
+        absent = {
+            each
+            for each in self._joining
+            if not self._may_enter(each, now_ms, leader_end, lag_time_max_ms, broker_epochs)
+        }
+        if absent:
+            self._joining -= absent
+            self._recount()
+
     def wanted(
         self,
         now_ms: int,
@@ -110,21 +128,29 @@ class InSyncReplicas:
             if each == self.broker_id
             or self.followers[each].is_in_sync(leader_end, now_ms, lag_time_max_ms)
         ]
-        for each in self._leadership.replicas:
-            follower = self.followers.get(each)
-            if follower is None or each in committed:
-                continue
-            may_enter = (
-                follower.is_in_sync(leader_end, now_ms, lag_time_max_ms)
-                and broker_epochs.get(each) == follower.broker_epoch
-            )
-            if may_enter and follower.log_end_offset >= least_end:
-                kept.append(each)
-            elif not may_enter and each in self._joining:
-                # It caught up once and went away again: nobody waits for it any longer.
-                self._joining.discard(each)
-                self._recount()
-        return tuple(kept)
+        entering = [
+            each
+            for each in self._leadership.replicas
+            if each not in committed
+            and self._may_enter(each, now_ms, leader_end, lag_time_max_ms, broker_epochs)
+            and self.followers[each].log_end_offset >= least_end
+        ]
+        return (*kept, *entering)
+
+    def _may_enter(
+        self,
+        broker_id: BrokerId,
+        now_ms: int,
+        leader_end: Offset,
+        lag_time_max_ms: int,
+        broker_epochs: Mapping[BrokerId, int],
+    ) -> bool:
+        follower = self.followers.get(broker_id)
+        return (
+            follower is not None
+            and follower.is_in_sync(leader_end, now_ms, lag_time_max_ms)
+            and broker_epochs.get(broker_id) == follower.broker_epoch
+        )
 
     def _recount(self) -> None:
         maximal = self.maximal

@@ -25,6 +25,7 @@ from headrace.replica.leadership import (
     ReplicaFetch,
     ReplicaRead,
 )
+from headrace.replica.traffic import TopicTraffic
 from headrace.replica.uncommitted import UncommittedSizes
 from headrace.replica.waiters import CommitWaiter, FetchWaiter, OffsetWaiters
 from headrace.types import NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
@@ -47,12 +48,14 @@ class Partition:
         "flush_waiters",
         "is_leader",
         "leader_epoch",
+        "leader_high_watermark",
         "leadership",
         "log",
         "offline_reason",
         "replica_waiters",
         "topic_id",
         "topic_partition",
+        "traffic",
     )
 
     def __init__(
@@ -69,6 +72,7 @@ class Partition:
         self.broker_id = broker_id
         self.leadership: Leadership = UNKNOWN_LEADERSHIP
         self.leader_epoch: LeaderEpoch = NO_EPOCH
+        self.leader_high_watermark: Offset = 0  # as a follower last heard it
         self.is_leader = False
         self.offline_reason = ""
         # This replica's own part of a commit: its log's end, or what the flush policy has let by.
@@ -79,6 +83,7 @@ class Partition:
         self.replica_waiters: list[FetchWaiter] = []  # followers, woken by appends
         self.commit_waiters = OffsetWaiters()  # acks=all
         self.flush_waiters = OffsetWaiters()  # acks=1
+        self.traffic = TopicTraffic()
         self._in_sync = InSyncReplicas(broker_id)
         self._uncommitted = UncommittedSizes()
         self._epoch_start_offset: Offset = log.log_end_offset
@@ -214,6 +219,9 @@ class Partition:
     def _on_appended(self, appended: Appended) -> None:
         if appended.duplicate:
             return
+        traffic = self.traffic
+        traffic.messages_in += appended.last_offset - appended.base_offset + 1
+        traffic.bytes_in += appended.size
         end = self.log.log_end_offset
         if not appended.flush_due and self.flush_target <= self.durable_offset:
             self.durable_offset = end
@@ -417,14 +425,22 @@ class Partition:
         """
         if self.offline_reason or not self.is_leader or self._in_sync.proposed is not None:
             return None
-        wanted = self._in_sync.wanted(
+        in_sync, leader_end = self._in_sync, self.log.log_end_offset
+        in_sync.forget_absent(
             now_ms,
-            leader_end=self.log.log_end_offset,
+            leader_end=leader_end,
+            lag_time_max_ms=lag_time_max_ms,
+            broker_epochs=broker_epochs,
+        )
+        # What they kept back is committed now, and whoever enters must have it.
+        self._commit()
+        wanted = in_sync.wanted(
+            now_ms,
+            leader_end=leader_end,
             least_end=self._least_end(),
             lag_time_max_ms=lag_time_max_ms,
             broker_epochs=broker_epochs,
         )
-        self._commit()
         return None if wanted == self.leadership.isr else wanted
 
     def propose_isr(self, isr: tuple[BrokerId, ...]) -> None:

@@ -25,8 +25,10 @@ from types import TracebackType
 from typing import IO, Final
 
 _READY: Final = re.compile(r"^broker ready on (\S+):(\d+)")
+_METRICS: Final = re.compile(r"^metrics ready on (\S+)")
 _START_TIMEOUT_S: Final = 60
 _STOP_TIMEOUT_S: Final = 60
+_METRICS_TIMEOUT_S: Final = 10
 _KEPT_LINES: Final = 200
 
 
@@ -38,7 +40,8 @@ class Broker:
     """One broker process on 127.0.0.1.
 
     `properties` are settings as in server.properties. Without `data` the records live in a
-    temporary folder that `stop` removes; with it they stay for the next start.
+    temporary folder that `stop` removes; with it they stay for the next start. With `metrics` the
+    broker's metrics are served at `metrics_url`.
     """
 
     def __init__(
@@ -48,8 +51,13 @@ class Broker:
         data: str | os.PathLike[str] | None = None,
         port: int = 0,
         environment: Mapping[str, str] | None = None,
+        metrics: bool = False,
     ) -> None:
-        self._properties = dict(properties or {})
+        # Tests run side by side: none of them takes the port that `headrace up` would.
+        self._properties = {
+            "metrics.listener": "127.0.0.1:0" if metrics else "",
+            **(properties or {}),
+        }
         self._keep_data = data is not None
         self._data = Path(data) if data is not None else None
         self._port = port
@@ -57,6 +65,7 @@ class Broker:
         self._process: subprocess.Popen[str] | None = None
         self._lines: list[str] = []
         self._answered = False
+        self._metrics_url = ""
         self._said_more = threading.Condition()
         self._reader: threading.Thread | None = None
 
@@ -71,6 +80,14 @@ class Broker:
         if self._port == 0:
             raise BrokerFailed("the broker has no port before it is started")
         return self._port
+
+    @property
+    def metrics_url(self) -> str:
+        """Where the metrics are; only with `metrics=True`."""
+        with self._said_more:
+            if not self._said_more.wait_for(lambda: self._metrics_url, _METRICS_TIMEOUT_S):
+                raise BrokerFailed(f"the broker serves no metrics:\n{self.output}")
+        return self._metrics_url
 
     @property
     def data_dir(self) -> Path:
@@ -112,13 +129,15 @@ class Broker:
             command += ["--set", f"{key}={value}"]
         self._lines = []
         self._answered = False
+        self._metrics_url = ""
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={**os.environ, **self._environment},
+            # Without a record of it, so that no `kafka-server-stop` ends it.
+            env={**os.environ, "HEADRACE_RUN": "", **self._environment},
         )
         ready = threading.Event()
         stream = self._process.stdout
@@ -137,6 +156,8 @@ class Broker:
                 with self._said_more:
                     self._lines.append(line.rstrip("\n"))
                     del self._lines[:-_KEPT_LINES]
+                    if metrics := _METRICS.match(line):
+                        self._metrics_url = metrics[1]
                     self._said_more.notify_all()
                 match = _READY.match(line)
                 if match:

@@ -189,9 +189,25 @@ def struct(cls: C) -> C:
     """Declare a part of a message; it lives in the versions of the message that holds it."""
     # Tags that a newer peer sends and we do not know are kept here and sent on.
     cls.__annotations__["unknown_tags"] = "dict[int, bytes] | None"
-    cls.unknown_tags = dataclasses.field(default=None, repr=False)  # type: ignore[attr-defined]
-    declared: Any = dataclasses.dataclass(slots=True, kw_only=True)(cls)
+    cls.unknown_tags = dataclasses.field(default=None)  # type: ignore[attr-defined]
+    # A dataclass would compile these two for every class, which is most of what importing hundreds
+    # of messages costs.
+    cls.__eq__ = _equals  # type: ignore[assignment, method-assign]
+    cls.__repr__ = _shows  # type: ignore[assignment, method-assign]
+    cls.__hash__ = None  # type: ignore[assignment]
+    declared: Any = dataclasses.dataclass(slots=True, kw_only=True, eq=False, repr=False)(cls)
     return cast(C, declared)
+
+
+def _equals(self: Any, other: Any) -> Any:  # a bool, or NotImplemented
+    if type(other) is not type(self):
+        return NotImplemented
+    return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+
+def _shows(self: Any) -> str:
+    shown = (f"{name}={getattr(self, name)!r}" for name in self.__slots__ if name != "unknown_tags")
+    return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(v, tagged))

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from struct import Struct
+from types import MappingProxyType
 from typing import Any
 
 import uvloop
@@ -48,6 +49,18 @@ def image_of(ports: Mapping[int, int], *, epoch: int = 1) -> ClusterImage:
             )
             for broker_id, port in ports.items()
         },
+    )
+
+
+def api_versions(others: Mapping[int, tuple[int, int]] = MappingProxyType({})) -> Any:
+    """What this broker serves, except for some APIs."""
+    served = {api.key: (api.min_version, api.max_version) for api in all_apis()}
+    return ApiVersionsResponse(
+        error_code=0,
+        api_keys=[
+            ApiVersion(api_key=key, min_version=lowest, max_version=highest)
+            for key, (lowest, highest) in (served | dict(others)).items()
+        ],
     )
 
 
@@ -102,22 +115,12 @@ class FakeBroker:
             answer = await answering(request)
         else:
             assert api.name == "ApiVersions", f"nobody told how to answer {api.name}"
-            answer = self._api_versions()
+            answer = api_versions(self.versions)
         if answer is None:
             return
         if not isinstance(answer, bytes):
             answer = b"".join(encode_response(correlation_id, version, answer))
         writer.write(answer)
-
-    def _api_versions(self) -> ApiVersionsResponse:
-        served = {api.key: (api.min_version, api.max_version) for api in all_apis()}
-        return ApiVersionsResponse(
-            error_code=0,
-            api_keys=[
-                ApiVersion(api_key=key, min_version=lowest, max_version=highest)
-                for key, (lowest, highest) in (served | self.versions).items()
-            ],
-        )
 
 
 @asynccontextmanager

@@ -21,6 +21,7 @@ from headrace.broker.dispatch import Dispatcher, Handler
 from headrace.broker.fetchers import ReplicaFetchers
 from headrace.broker.handlers import api_versions, fetch
 from headrace.broker.peers import Peers, PeerSettings
+from headrace.broker.quotas import Quotas
 from headrace.broker.replication_throttle import ReplicationThrottle
 from headrace.broker.reporter import Reporter
 from headrace.broker.server import ConnectionLimits, Listener
@@ -83,11 +84,21 @@ class Node:
         return self.storage.partitions[topic, 0]
 
 
+class SettableClock(SystemClock):
+    """The machine's own, of which somebody sets the time of day."""
+
+    set_by_ms = 0
+
+    def now_ms(self) -> int:
+        return super().now_ms() + self.set_by_ms
+
+
 class Nodes:
     """A cluster whose image the test writes."""
 
     def __init__(self, folder: Path, settings: dict[str, str]) -> None:
         self.image = ClusterImage("cluster")
+        self.clock = SettableClock()
         self._folder = folder
         self._settings = SETTINGS | settings
         self._nodes: dict[int, Node] = {}
@@ -99,7 +110,7 @@ class Nodes:
     async def start(self, broker_id: int, *, port: int = 0) -> Node:
         """A broker with its own directory, which it finds again when it comes back."""
         loop = asyncio.get_running_loop()
-        clock = SystemClock()
+        clock = self.clock
         config = BrokerConfig(self._settings)
         directory = LogDirectory.open(
             OsDisk(),
@@ -144,6 +155,7 @@ class Nodes:
                 metadata=SimpleNamespace(image=self.image),
                 fetch_sessions=FetchSessions(1000, 120_000, lambda: next(ids)),
                 isr=nudges,
+                quotas=Quotas(BrokerConfig({}), self.image, clock),
                 throttle=ReplicationThrottle("leader", broker_id, lambda: self.image),
                 handlers=handlers,
                 max_fetch_bytes=57671680,

@@ -124,6 +124,26 @@ def test_a_dead_leader_is_found_again_when_it_returns(tmp_path: Path) -> None:
     run(story())
 
 
+def test_a_clock_that_is_set_back_does_not_prolong_a_pause(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A follower that has lost its leader asks again after its back-off, whatever the time is."""
+
+    async def story() -> None:
+        async with nodes(tmp_path) as cluster:
+            leader, follower = pair(cluster)
+            await committed(leader, write(leader))
+            await cluster.stop(1)
+            await until(lambda: "Error in fetch" in caplog.text)
+            cluster.clock.set_by_ms = -3_600_000
+            await cluster.start(1)
+            leader = cluster[1].take_role()
+            await committed(leader, write(leader))
+            assert content(leader) == content(follower)
+
+    run(story())
+
+
 def test_a_leader_that_moved_is_fetched_at_its_new_address(tmp_path: Path) -> None:
     """A leader that registers with another port is found there without any other news."""
 

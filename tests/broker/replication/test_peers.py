@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -13,9 +14,10 @@ from headrace.broker.peers import Peers, PeerSettings, PeerUnreachable
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.image import BrokerRegistration, ClusterImage, Endpoint
 from headrace.testing import Broker
+from headrace.wire.header import encode_response
 from headrace.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from headrace.wire.messages.metadata import MetadataRequest, MetadataResponse
-from tests.broker.replication.fake_broker import LISTENER, fake_broker, image_of, run
+from tests.broker.replication.fake_broker import LISTENER, api_versions, fake_broker, image_of, run
 
 SETTINGS = PeerSettings(LISTENER)
 METADATA = MetadataRequest(topics=None)
@@ -141,6 +143,38 @@ def test_a_broker_that_does_not_answer_in_time_is_hung_up_on() -> None:
             fake.answers[MetadataRequest] = metadata
             await peers.ask(2, METADATA, timeout_ms=5000)
             assert len(fake.connections) == 2
+            await peers.close()
+
+    run(main())
+
+
+def test_a_question_that_was_given_up_is_never_delivered() -> None:
+    """What lies in the kernel when its time is over is not sent once the other side reads again:
+    the end of a transaction, asked for anew meanwhile, would meet the next one.
+    """
+    question = FindCoordinatorRequest(key_type=9, coordinator_keys=["group"] * 4000)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        with socket.socket() as server:
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            server.bind(("127.0.0.1", 0))
+            server.listen()
+            server.setblocking(False)
+            peers = peers_of(image_of({2: server.getsockname()[1]}))
+            asking = loop.create_task(peers.ask(2, question, timeout_ms=200))
+            client, _ = await loop.sock_accept(server)
+            with client:
+                await loop.sock_recv(client, 4096)
+                for chunk in encode_response(1, 3, api_versions()):
+                    await loop.sock_sendall(client, bytes(chunk))
+                with pytest.raises(PeerUnreachable):
+                    await asking
+                heard = b""
+                with contextlib.suppress(ConnectionResetError):
+                    while data := await loop.sock_recv(client, 4096):
+                        heard += data
+            assert heard.count(b"group") < 4000
             await peers.close()
 
     run(main())

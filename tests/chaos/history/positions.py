@@ -49,6 +49,9 @@ def _follow(index: Index, operation: Operation, positions: Positions) -> Iterato
                 yield Finding(anomaly, record.key, f"{detail}: {distance}")
         inside.add(record.key)
         positions[record.key] = record
-    if operation.outcome is not Outcome.OK:
-        for key in inside:
-            positions.pop(key, None)
+    if operation.outcome is Outcome.OK:
+        return
+    if operation.kind is Kind.TXN:
+        positions.clear()  # in all partitions, also where it polled nothing this time
+    for key in inside:
+        positions.pop(key, None)

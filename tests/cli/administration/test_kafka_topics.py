@@ -7,11 +7,13 @@ import subprocess
 import sys
 
 import pytest
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as Position
 
 from headrace.cli.administration.views import PartitionView, Reassignment, Setting, TopicView
 from headrace.cli.kafka_compat import topics
 from headrace.cli.kafka_compat.topic_report import Filter, report
-from headrace.testing import Cluster
+from headrace.testing import Broker, Cluster
 from headrace.types import ZERO_UUID, TopicPartition
 from tests.cli.administration.conftest import Tool
 from tests.kafka.apache_kafka import java_command
@@ -22,7 +24,8 @@ def where(trio: Cluster) -> list[str]:
     return ["--bootstrap-server", trio.bootstrap_servers]
 
 
-@pytest.mark.spec("admin:CL-01", "admin:CL-03", "slides:N05", "slides:N14")
+@pytest.mark.spec("admin:CL-01", "admin:CL-03", "admin:CL-04")
+@pytest.mark.spec("slides:N05", "slides:N06", "slides:N14")
 def test_a_topic_lives_from_create_to_delete(tool: Tool, where: list[str], name: str) -> None:
     """Each step is told as Kafka tells it; alter and delete succeed in silence."""
     plan = ["--replica-assignment", "0:1:2,1:2:0"]
@@ -57,7 +60,30 @@ def test_a_topic_lives_from_create_to_delete(tool: Tool, where: list[str], name:
     assert tool(topics.run, *where, "--describe", "--if-exists", "--topic", name) == (0, "", "")
 
 
-@pytest.mark.spec("slides:N03", "slides:N04")
+@pytest.mark.spec("slides:M14")
+def test_the_topic_of_confluents_metrics_is_listed_as_any_other(tool: Tool) -> None:
+    """Its reporter's settings do no harm, and a name with an underscore is no internal topic's."""
+    reporter = "io.confluent.metrics.reporter.ConfluentMetricsReporter"
+    settings = {
+        "metric.reporters": reporter,
+        "confluent.metrics.reporter.bootstrap.servers": "localhost:9092",
+        "confluent.metrics.reporter.topic.replicas": "1",
+        "offsets.topic.num.partitions": 1,
+    }
+    with Broker(settings) as broker:
+        where = ["--bootstrap-server", broker.bootstrap_servers]
+        create = ["--create", "--topic", "_confluent-metrics", "--partitions", "12"]
+        assert tool(topics.run, *where, *create).code == 0
+        member = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "readers"})
+        member.commit(offsets=[Position("_confluent-metrics", 0, 0)], asynchronous=False)
+        member.close()
+        listed = tool(topics.run, *where, "--list").out.splitlines()
+        assert listed == ["__consumer_offsets", "_confluent-metrics"]
+        ours = tool(topics.run, *where, "--list", "--exclude-internal").out.splitlines()
+        assert ours == ["_confluent-metrics"]
+
+
+@pytest.mark.spec("slides:N03", "slides:N04", "admin:CL-02")
 @pytest.mark.spec("book1:Z-10")
 def test_the_spellings_of_old_still_work(
     tool: Tool, where: list[str], trio: Cluster, name: str
@@ -149,7 +175,9 @@ def test_apache_kafkas_own_tool_prints_the_same(
 def test_the_tools_load_nothing_that_takes_long() -> None:
     """They start in a tenth of the time that a JVM takes: scripts run them again and again."""
     heavy = {"confluent_kafka", "typer", "rich", "asyncio", "kazoo"}
-    tools = "topics, reassign_partitions, leader_election, cluster, replica_verification"
+    tools = "topics, reassign_partitions, leader_election, cluster, replica_verification, configs, "
+    tools += "consumer_groups, share_groups, groups, get_offsets, delete_records, transactions, "
+    tools += "log_dirs, features, client_metrics, broker_api_versions, storage"
     program = f"from headrace.cli.kafka_compat import {tools}; import sys; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60

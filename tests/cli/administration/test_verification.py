@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import signal
 import subprocess
@@ -79,6 +80,28 @@ def test_the_command_tells_its_lag_until_it_is_interrupted(
         rf"{now}: max lag is 0 for partition \[{name},0\] at offset 0 among 2 partitions\n", lag
     )
     assert process.returncode == 130
+
+
+@pytest.mark.spec("slides:P14")
+def test_the_lag_is_told_every_half_minute(tool: Tool, trio: Cluster, name: str) -> None:
+    """By a clock that goes five seconds at each look: three times in 125 s, if nobody says more."""
+    where = ["--bootstrap-server", trio.bootstrap_servers]
+    create = ["--create", "--topic", name, "--replica-assignment", "0:1,1:0"]
+    assert tool(topics.run, *where, *create).code == 0
+    fill(trio, name, 10)
+    clock = itertools.chain(range(5, 130, 5), iter(_interrupt, None))
+
+    def verify(words: list[str]) -> int:
+        return replica_verification.run(words, lambda: float(next(clock)))
+
+    words = ["--broker-list", trio.bootstrap_servers, "--topic-white-list", name]
+    told = tool(verify, *words, "--max-wait-ms", "1")
+    assert told.code == 130
+    assert told.out.count("max lag is 0 for partition") == 3
+
+
+def _interrupt() -> int:
+    raise KeyboardInterrupt
 
 
 def test_a_filter_without_topics_is_told(tool: Tool, trio: Cluster) -> None:

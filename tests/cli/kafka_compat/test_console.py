@@ -10,8 +10,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from headrace.cli.kafka_compat import console_consumer, console_producer
+from headrace.cli.kafka_compat.console.plain import deserializer_named, serializer_named
 from headrace.cli.kafka_compat.flags import Takes, parse
-from headrace.cli.kafka_compat.plain import deserializer_named, serializer_named
 from tests.cli.kafka_compat.conftest import Tool
 from tests.client.listeners import unused_port
 
@@ -228,20 +228,24 @@ def test_a_bad_line_ends_the_producer_and_a_bad_record_the_consumer(
     ("command", "words", "complaint"),
     [
         (console_consumer.avro, ["--topc", "x"], 'did you mean "--topic"'),
-        (console_consumer.avro, ["--topic", "x"], "--bootstrap-server is missing"),
+        (console_consumer.avro, ["--topic", "x"], 'Missing required argument "[bootstrap-server]"'),
         (console_consumer.avro, ["--topic"], "--topic needs a value"),
         (console_producer.avro, ["--property", "x"], '--property "x" has no value'),
-        (console_producer.avro, ["--producer.config", "/no"], "--topic is missing"),
-        (console_consumer.avro, ["--consumer.config", "/no"], "/no cannot be read"),
+        (console_producer.avro, ["--sync"], 'Missing required argument "[topic]"'),
+        (
+            console_consumer.avro,
+            ["--bootstrap-server", "x", "--topic", "x", "--consumer.config", "/no"],
+            "/no cannot be read",
+        ),
     ],
 )
 def test_wrong_flags_are_told_in_one_line(
     tool: Tool, command: object, words: list[str], complaint: str
 ) -> None:
-    """Exit code 2, no stack trace, and nothing is asked."""
+    """Exit code 1, as Kafka's; no stack trace, and nothing is asked."""
     assert callable(command)
     outcome = tool(command, *words)
-    assert outcome.code == 2
+    assert outcome.code == 1
     assert complaint in outcome.err
     assert outcome.err.count("\n") == 1
 
@@ -249,7 +253,7 @@ def test_wrong_flags_are_told_in_one_line(
 def test_more_wrong_usage(tool: Tool, there: list[str], topic: str) -> None:
     """No schema, no such message, an offset without a partition."""
     none = tool(console_producer.avro, *there, stdin="1")
-    assert none.code == 2
+    assert none.code == 1
     assert "give --property value.schema=" in none.err
     message = prop(f"value.schema={PROTO}", "value.schema.full.name=No")
     unknown = tool(console_producer.protobuf, *there, *message, stdin="{}")
@@ -257,7 +261,7 @@ def test_more_wrong_usage(tool: Tool, there: list[str], topic: str) -> None:
     known = [f"{package}.{name}" for name in ("Order", "SimpleMessage", "SimpleMessage.Line")]
     assert f"it has {', '.join(known)}" in unknown.err
     alone = tool(console_consumer.avro, *there, "--offset", "3")
-    assert "--offset needs --partition" in alone.err
+    assert "The partition is required when offset is specified." in alone.err
     assert "Example: kafka-avro-console-consumer" in tool(console_consumer.avro, "--help").out
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from headrace.cli.kafka_compat import zookeeper_server
+from headrace.cli.kafka_compat.zookeeper_shell import zookeeper_shell
 from headrace.coordination.zookeeper import connect
 from headrace.coordination.zookeeper.jars import MAIN_CLASS
 from headrace.coordination.zookeeper.server import free_port
@@ -34,7 +35,7 @@ def properties(tmp_path: Path) -> tuple[Path, int]:
     return file, port
 
 
-@pytest.mark.spec("slides:B37", "slides:B38", "book2:J-03")
+@pytest.mark.spec("slides:B37", "slides:B38", "slides:N01", "book2:J-03")
 def test_the_file_of_the_labs_starts_a_server(properties: tuple[Path, int]) -> None:
     """It says what it says of itself: three snapshots, no purge, no quorum, so it stands alone."""
     file, port = properties
@@ -100,5 +101,9 @@ def test_wrong_usage_is_named(tool: Tool, properties: tuple[Path, int]) -> None:
     for words in ([], ["-daemon"], [str(file), "--set", "a=b"], [str(file), "--override", "a"]):
         assert tool(zookeeper_server.start, *words).code == 2
     assert tool(zookeeper_server.stop, "a", "b").code == 2
+    for command in (zookeeper_server.start, zookeeper_server.stop, zookeeper_shell):
+        wrong = tool(command, "--nonsense")
+        assert (wrong.code, wrong.out) == (2, "")
+        assert '"--nonsense" is no flag of this command; USAGE: zookeeper-' in wrong.err
     assert "USAGE: zookeeper-server-start" in tool(zookeeper_server.start, "--help").out
     assert "USAGE: zookeeper-server-stop" in tool(zookeeper_server.stop, "--help").out

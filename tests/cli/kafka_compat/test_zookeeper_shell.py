@@ -71,6 +71,7 @@ def tree(zookeeper_connect: str) -> Iterator[ZooKeeperTree]:
 
 
 @pytest.mark.usefixtures("tree")
+@pytest.mark.spec("admin:CL-16")
 def test_a_command_prints_as_zookeepers_shell(tool: Tool, zookeeper_connect: str) -> None:
     """`ls /brokers/ids` is the list that every guide to Kafka shows."""
     done = tool(zookeeper_shell, zookeeper_connect, "ls", "/brokers/ids")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from headrace.errors import Error
+from headrace.wire.messages.elect_leaders import ElectLeadersRequest
 from headrace.wire.messages.find_coordinator import FindCoordinatorRequest
 from tests.clients.raw import Connection, ConnectionClosed
 from tests.clients.requests import (
@@ -162,6 +163,22 @@ class Observer:
             look, lambda found: {each.leader for each in found} == {leader}, f"led by {leader}"
         )
         return seen[0]
+
+    def lead_by_preference(self, topic: str) -> None:
+        """Give the partitions back to whom they prefer: brokers that died led none since.
+
+        Two deaths, one after the other, can leave a single leader for everything.
+        """
+        self.until(
+            lambda: self.partitions(topic),
+            lambda found: found != [] and all(each.isr == set(each.replicas) for each in found),
+            "in sync everywhere",
+        )
+        request = ElectLeadersRequest(election_type=0, topic_partitions=None)
+        answer = self.ask(self.controller(), request, 2)
+        assert answer.error_code == Error.NONE, answer
+        for index, partition in enumerate(self.partitions(topic)):
+            self.until_led_by(topic, partition.replicas[0], index)
 
     def create_topic(
         self,

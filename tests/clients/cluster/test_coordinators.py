@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace.errors import Error
+from headrace.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from headrace.wire.messages.heartbeat import HeartbeatRequest
 from headrace.wire.messages.init_producer_id import InitProducerIdRequest
 from tests.clients.cluster.clients import read_all
@@ -106,6 +107,7 @@ def test_offsets_of_a_transaction_reach_a_group_on_another_broker(
     """send_offsets_to_transaction with group and transaction coordinated by different brokers."""
     from confluent_kafka import Consumer, Producer, TopicPartition
 
+    observer.lead_by_preference("__transaction_state")
     topic = new_topic({0: [1, 2, 3]})
     names = (f"{topic}-{number}" for number in range(50))
     group = f"{topic}-group"
@@ -130,3 +132,32 @@ def test_offsets_of_a_transaction_reach_a_group_on_another_broker(
         (known,) = consumer.committed([TopicPartition(topic, 0)], timeout=20)
         assert known.offset == 5
     consumer.close()
+
+
+def test_every_replica_tells_of_an_open_transaction(
+    cluster: Cluster, observer: Observer, new_topic: Callable[..., str]
+) -> None:
+    """Who looks for hanging transactions on one broker finds those of partitions it follows."""
+    from confluent_kafka import Producer
+
+    topic = new_topic({0: [1, 2, 3]})
+    settings = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0}
+    producer = Producer({**settings, "transactional.id": topic})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(topic, b"x")
+    assert producer.flush(30) == 0
+    asked = DescribeProducersRequest(topics=[TopicRequest(name=topic, partition_indexes=[0])])
+
+    def open_since(broker_id: int) -> list[int]:
+        (found,) = observer.ask(broker_id, asked, 0).topics[0].partitions
+        assert found.error_code == Error.NONE, found.error_message
+        return [each.current_txn_start_offset for each in found.active_producers]
+
+    for broker in cluster.brokers:
+        observer.until(
+            lambda each=broker.id: open_since(each),  # type: ignore[misc]
+            lambda offsets: offsets == [0],
+            f"told by {broker.id}",
+        )
+    producer.abort_transaction(30)

@@ -136,6 +136,7 @@ def test_sticky_keeps_what_a_member_had(
         assert ["revoked", kept] in each.call("events")
 
 
+@pytest.mark.spec("admin:PF-11")
 @pytest.mark.spec("admin:CO-11")
 def test_cooperative_members_stop_only_what_moves(
     java_consumers: OpenedConsumers, new_topic: Callable[..., str], group: str

@@ -60,6 +60,7 @@ def test_a_group_is_one_subscriber_and_its_members_share_the_work(
     assert committed_of(bootstrap, f"{group}-other", topic, 5) is None
 
 
+@pytest.mark.spec("book2:N-10")
 @both_protocols
 @pytest.mark.spec("slides:D10", "admin:CO-07", "book1:C-03")
 def test_members_beyond_the_partitions_wait_for_their_turn(
@@ -75,6 +76,7 @@ def test_members_beyond_the_partitions_wait_for_their_turn(
     assert sum(member.open for member in five) == 4
 
 
+@pytest.mark.spec("admin:PF-10")
 @pytest.mark.spec("admin:CO-07")
 def test_a_hundred_members_become_five_hundred(
     connection: Connection, topic_name: str, group: str

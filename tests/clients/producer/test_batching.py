@@ -44,6 +44,7 @@ def test_a_batch_closes_when_it_is_full(
     assert len(found) < 20
 
 
+@pytest.mark.spec("book2:N-06")
 @pytest.mark.spec("slides:C24", "admin:PR-20")
 def test_without_batches_each_record_is_a_request(
     new_java: NewJava, gateway: Gateway, connection: Connection, topic: str

@@ -81,6 +81,7 @@ def test_a_full_queue_of_librdkafka_refuses_at_once(
     assert values(connection, topic) == [str(number) for number in range(11)]
 
 
+@pytest.mark.spec("book2:N-02")
 @pytest.mark.spec("admin:PR-21")
 def test_each_partition_takes_a_buffer(new_java: NewJava, new_topic: NewTopic) -> None:
     """A small record for a partition occupies a whole batch until it is sent."""

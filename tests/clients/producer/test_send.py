@@ -22,6 +22,7 @@ LONG_LINGER_MS = 60_000
 IO_THREAD = "kafka-producer-network-thread"
 
 
+@pytest.mark.spec("book2:N-08")
 @pytest.mark.spec("slides:C02", "slides:C03", "admin:PR-04", "book1:P-17")
 def test_send_returns_before_the_broker_has_answered(
     new_java: NewJava, gateway: Gateway, topic: str

@@ -32,7 +32,7 @@ from tests.coordinator.known_topics import KnownTopics
 
 def snapshot(group: ConsumerGroup) -> dict[str, Any]:
     """All that is in the log of a group, and what is derived from it."""
-    left_out = {"settings", "timers", "topics", "new_uuid", "topics_were_seen", "downgrade"}
+    left_out = {"settings", "timers", "topics", "new_uuid", "topics_were_seen", "downgrade", "held"}
     slots = [slot for each in type(group).__mro__ for slot in getattr(each, "__slots__", ())]
     return {slot: getattr(group, slot) for slot in slots if slot not in left_out}
 

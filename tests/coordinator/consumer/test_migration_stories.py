@@ -40,16 +40,14 @@ def test_upgrade_of_a_cooperative_group() -> None:
         C > classic-sync
         C < orders:0,1
         A > heartbeat
-        A < epoch 2
         C > classic-heartbeat
         C < REBALANCE_IN_PROGRESS
         C > classic-join owns=orders:0,1
         C < generation 2 range
-        C > classic-sync
-        C < orders:0,1
-        A > heartbeat
         group Stable
         A < epoch 2 orders:2,3
+        C > classic-sync
+        C < orders:0,1
         C > classic-heartbeat
         C < alive
         +1100

@@ -51,9 +51,8 @@ def test_second_member() -> None:
         log B epoch 3 UNRELEASED_PARTITIONS nothing
         group Reconciling
         B < epoch 3 nothing
-        B > heartbeat
+        B > heartbeat                   # its answer waits
         log B epoch 3 UNRELEASED_PARTITIONS nothing
-        B < epoch 3
         A > heartbeat
         log A epoch 2 UNREVOKED_PARTITIONS orders:0@2,1@2 without orders:2@2,3@2
         A < epoch 2 orders:0,1
@@ -62,12 +61,53 @@ def test_second_member() -> None:
         A > heartbeat owned
         log A epoch 3 STABLE orders:0@2,1@2
         A < epoch 3
-        B > heartbeat
         log B epoch 3 STABLE orders:2@3,3@3
         group Stable
         B < epoch 3 orders:2,3
     """,
         logged=True,
+    )
+
+
+def test_who_waits_empty_handed() -> None:
+    """The answer comes when something is free, or after a second, or with that to the next request;
+    and who leaves or is removed meanwhile is told so.
+    """
+    check(
+        """
+        topic orders 4
+        A > join topics=orders
+        group Stable
+        A < epoch 2 orders:0,1,2,3
+        +1000
+        B > join topics=orders
+        group Reconciling
+        B < epoch 3 nothing
+        B > heartbeat
+        +999
+        +1
+        B < epoch 3
+        B > heartbeat
+        +500
+        B > heartbeat                   # which of the two does it wait for?
+        B < epoch 3
+        B < epoch 3
+        B > heartbeat
+        +999
+        B > leave
+        group Assigning
+        B < epoch -1
+        B < UNKNOWN_MEMBER_ID
+        +1000
+        B > join topics=orders
+        group Reconciling
+        B < epoch 5 nothing
+        B > heartbeat
+        A > leave
+        group Assigning
+        A < epoch -1
+        B < epoch 5 orders:2,3
+    """
     )
 
 
@@ -518,19 +558,17 @@ def test_rebalance_timeout() -> None:
         A > heartbeat
         A < epoch 2 orders:0
         B > heartbeat
-        B < epoch 3
         +1500
+        B < epoch 3
         A > heartbeat
         A < epoch 2
         B > heartbeat
-        B < epoch 3
         +900
         group Assigning
-        A > heartbeat
-        A < UNKNOWN_MEMBER_ID
-        B > heartbeat
         group Stable
         B < epoch 4 orders:0,1
+        A > heartbeat
+        A < UNKNOWN_MEMBER_ID
         B > heartbeat
         B < epoch 4
     """,
@@ -719,8 +757,8 @@ def test_coordinator_restarts() -> None:
         A < epoch 2 orders:0,1
         restart
         B > heartbeat
-        B < epoch 3
         +2999
+        B < epoch 3
         +1
         group Assigning
         B > heartbeat

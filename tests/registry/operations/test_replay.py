@@ -159,6 +159,17 @@ def test_a_state_is_what_its_records_say(story: list[Operation]) -> None:
     assert journal.state.findings == []
 
 
+def test_the_highest_id_outlives_the_version_that_had_it() -> None:
+    """An import replaces the version with the highest id; after compaction it is known as used."""
+    journal = Journal()
+    journal.do(set_mode(journal.state, None, ModeUpdateRequest("IMPORT"), force=True))
+    for schema, schema_id in ((USER, 3), (USER_WITH_NAME, 1)):
+        request = RegisterSchemaRequest(schema=schema, id=schema_id, version=1)
+        journal.do(register(journal.state, "a", request))
+    assert journal.state.versions.max_id(".") == 3
+    assert replayed(compacted(journal.records)).versions.max_id(".") == 3
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(stories)
 def test_ids_stand_for_one_schema_for_ever(story: list[Operation]) -> None:

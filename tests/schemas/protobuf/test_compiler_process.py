@@ -35,6 +35,12 @@ def compiler() -> Iterator[CompilerProcess]:
     process.close()
 
 
+def stop(pid: int) -> None:
+    """Stop a child; it has stopped when this returns, which the signal alone does not promise."""
+    os.kill(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
+
+
 def wait_for_request(pid: int) -> None:
     """Until a request lies in the pipe of a child that is stopped."""
     with open(f"/proc/{pid}/fd/0", "rb", buffering=0) as pipe:
@@ -57,7 +63,7 @@ def test_request_survives_the_death_of_the_compiler(compiler: CompilerProcess) -
     """A compiler that is killed in the middle of a request is replaced; the request is answered."""
     first = compiler.pid
     assert first is not None
-    os.kill(first, signal.SIGSTOP)
+    stop(first)
     answers: list[list[bytes]] = []
     asking = threading.Thread(target=lambda: answers.append(compiler.ask([GOOD])))
     asking.start()
@@ -81,7 +87,7 @@ def test_compiler_that_takes_too_long_is_ended(compiler: CompilerProcess) -> Non
     """A request has a time limit; afterwards a new compiler answers the next one."""
     first = compiler.pid
     assert first is not None
-    os.kill(first, signal.SIGSTOP)
+    stop(first)
     compiler.timeout_s = 0.1
     with pytest.raises(CompilerTimedOut, match=r"more than 0\.1 seconds"):
         compiler.ask([GOOD])

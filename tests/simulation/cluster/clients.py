@@ -66,7 +66,7 @@ def target_of(request: Any) -> Target:
         return (_TRANSACTION, request.transactional_id) if request.transactional_id else None
     if kind == "AddPartitionsToTxnRequest":
         return (_TRANSACTION, request.v3_and_below_transactional_id)
-    if kind == "OffsetFetchRequest":
+    if kind in ("OffsetFetchRequest", "DescribeShareGroupOffsetsRequest"):
         return (_GROUP, request.groups[0].group_id)
     if kind == "DeleteGroupsRequest":
         return (_GROUP, request.groups_names[0])
@@ -200,7 +200,7 @@ class ClusterProcess:
             def on_answer(response: Any) -> None:
                 program(None if response is None else _as_records(asked, response))
 
-        target = target_of(ask.request)
+        target = ask.leader_of or target_of(ask.request)
         if target is None:
             broker = self._rng.choice(self._brokers())
             self._send(broker, ask, on_answer)

@@ -71,6 +71,8 @@ class ServerConnection:
 
     def __init__(self, link: Link, network: ClusterNetwork, life: Served) -> None:
         self.peer_host = "10.0.0.1"
+        self.principal = "ANONYMOUS"
+        self.muted_until_ms = 0
         self.software = ""
         self.write_turn: Any = None
         self.closed = False
@@ -123,6 +125,10 @@ class ServerConnection:
                 call.on_abandoned()
         self._pending.clear()
 
+    def mute(self, duration_ms: int) -> None:
+        """A quota is exceeded: what arrives from now on waits, as in the socket."""
+        self.muted_until_ms = max(self.muted_until_ms, self._network.now_ms + duration_ms)
+
     def pause(self) -> None:
         """The broker is asked too much; the simulation asks on."""
 
@@ -144,6 +150,10 @@ class ClusterNetwork:
         self._links: dict[Link, None] = {}
         self._held: list[tuple[str, str, Callable[[], None]]] = []
         self._count = 0
+
+    @property
+    def now_ms(self) -> int:
+        return self._schedule.now_ms
 
     # The way of a request.
 
@@ -209,6 +219,11 @@ class ClusterNetwork:
         if link.far is None:
             link.far = ServerConnection(link, self, life)
         if link.far.closed:
+            return
+        muted_ms = link.far.muted_until_ms - self.now_ms
+        if muted_ms > 0:
+            what = f"{link.client} > {link.server} is not muted any more"
+            self._schedule.after(muted_ms, what, lambda: self._arrive(link, call, frame))
             return
         link.far.calls[call.number] = call
         self.on_arrival(call)

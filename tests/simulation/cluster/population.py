@@ -90,6 +90,12 @@ class Population:
             self._add(f"c/reader-{index}", self._begin_reader)
         for topic, committed_only in ((OUTPUT, True), (rng.choice((PLAIN, RISKY)), False)):
             self._add(f"c/follower-{topic}", self._begin_follower(topic, committed_only))
+        if world.quotas is not None:
+            for name, begin in world.quotas.programs().items():
+                self._add(name, begin, is_finite=True)
+        if world.queues is not None:
+            for name, begin, is_finite in world.queues.programs():
+                self._add(name, begin, is_finite=is_finite)
         for role in self.roles:
             delay_ms = 300 if role.name == "c/admin" else rng.randrange(1_500, 3_000)
             world.schedule.after(delay_ms, f"{role.name} starts", partial(self.start, role))

@@ -14,6 +14,7 @@ from tests.simulation.applications import INPUT, OUTPUT, SIDE
 from tests.simulation.storage import PATH
 
 PLAIN: Final = "plain"
+QUOTA_WINDOWS: Final = 3
 RISKY: Final = "risky"
 
 
@@ -90,9 +91,18 @@ class Settings:
             "group.consumer.min.session.timeout.ms": 2_500,
             "group.consumer.heartbeat.interval.ms": 600,
             "group.consumer.min.heartbeat.interval.ms": 600,
+            "group.share.session.timeout.ms": 2_500,
+            "group.share.min.session.timeout.ms": 2_500,
+            "group.share.heartbeat.interval.ms": 600,
+            "group.share.min.heartbeat.interval.ms": 600,
+            "group.share.min.record.lock.duration.ms": 1_000,
+            "share.coordinator.state.topic.num.partitions": 1,
+            "share.coordinator.state.topic.replication.factor": self.internal_factor,
+            "share.coordinator.state.topic.min.isr": self.internal_min_in_sync,
             "min.insync.replicas": self.internal_min_in_sync,
             "controlled.shutdown.retry.backoff.ms": 300,
             "leader.imbalance.check.interval.seconds": 20,
+            "quota.window.num": QUOTA_WINDOWS,
         }
         return BrokerConfig({key: str(value) for key, value in values.items()})
 

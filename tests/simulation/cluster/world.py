@@ -31,6 +31,8 @@ from tests.simulation.cluster.lives import BrokerDisk, BrokerLife, MachineClock,
 from tests.simulation.cluster.loop import SimulatedLoop
 from tests.simulation.cluster.network import ClusterNetwork
 from tests.simulation.cluster.population import CHAIN, Population
+from tests.simulation.cluster.queues import QueueWitness
+from tests.simulation.cluster.quotas import QuotaWitness
 from tests.simulation.cluster.settings import Settings, draw_settings
 from tests.simulation.cluster.upheavals import LOSES_POWER, Kind, Upheaval, plan
 from tests.simulation.cluster.verdict import check_end
@@ -80,7 +82,8 @@ class ClusterWorld:
     """See the module.
 
     The quiet is `stretch` times as long as usual. `without` are numbers of upheavals, and kinds,
-    that do not happen; `fair_weather` is a network that loses and repeats nothing.
+    that do not happen; `fair_weather` is a network that loses and repeats nothing. With `quotas`
+    there are clients that want more than they may have, with `queues` workers that share a queue.
     """
 
     def __init__(
@@ -90,6 +93,8 @@ class ClusterWorld:
         stretch: float = 1.0,
         without: Collection[int | Kind] = (),
         fair_weather: bool = False,
+        quotas: QuotaWitness | None = None,
+        queues: QueueWitness | None = None,
         storyteller: Callable[[str], None] | None = None,
         tells_logs: bool = False,
     ) -> None:
@@ -98,6 +103,8 @@ class ClusterWorld:
         self.chance = Chance(seed)
         self.settings: Settings = draw_settings(self.chance.of("settings"))
         self.is_closing = False
+        self.quotas = quotas
+        self.queues = queues
         self.catalogue = Catalogue(lambda: cast(Any, None))
         self._stretch = stretch
         rng = self.chance.of("world")
@@ -151,6 +158,10 @@ class ClusterWorld:
         witness = self.witness
         self.network.on_arrival = witness.guard("on_arrival")
         self.network.on_answer = witness.guard("on_answer")
+        if self.quotas is not None:
+            self.network.on_answer = self.quotas.beside(self.network.on_answer, self.schedule)
+        if self.queues is not None:
+            self.queues.watch(self)
         self.network.on_refused = self._on_refused
         on_change = witness.law.on_change
 
@@ -252,6 +263,8 @@ class ClusterWorld:
         lives = [machine.life for machine in self.machines.values() if machine.life is not None]
         self.witness.look_at_groups(lives)
         check_end(self.witness, self.keeper.store, lives)
+        if self.queues is not None:
+            self.queues.check_end()
         if elections != self.witness.law.elections:
             fail("images-agree", "another controller was elected although all were well")
 

@@ -5,7 +5,7 @@ next level. Deprecated by Kafka in favour of IncrementalAlterConfigs, still used
 
 Version notes: v2 flexible.
 
-Not done: broker loggers, client metrics.
+Not done: broker loggers, whose levels are single things and changed by IncrementalAlterConfigs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from headrace.broker.config_resources import (
     unsupported,
 )
 from headrace.broker.dispatch import Answer, Handler
-from headrace.cluster.config_changes import alter_broker, alter_group, alter_topic
+from headrace.cluster.config_changes import (
+    alter_broker,
+    alter_client_metrics,
+    alter_group,
+    alter_topic,
+)
 from headrace.cluster.image import Change, ClusterImage
 from headrace.wire.messages.alter_configs import (
     AlterConfigsRequest,
@@ -66,6 +71,8 @@ def _decide_one(broker: Broker, image: ClusterImage, resource: AlterConfigsResou
         return alter_broker(image, broker_id, configs, broker.config)
     if resource.resource_type == ResourceType.GROUP:
         return alter_group(image, resource.resource_name, configs, broker.config)
+    if resource.resource_type == ResourceType.CLIENT_METRICS:
+        return alter_client_metrics(resource.resource_name, configs)
     raise unsupported(resource.resource_type)
 
 

@@ -1,10 +1,11 @@
 """ApiVersions, v0-v4.
 
 Behaviour: the registered handlers and nothing else, and the cluster's features: the levels that
-this broker supports, the levels that are finalized, and the epoch of these. A client that is newer
-than v4 is answered in the v0 layout with UNSUPPORTED_VERSION and our range (KIP-511; see
-`dispatch`). A software name or version with other characters than letters, digits, `-` and `.` is
-INVALID_REQUEST.
+this broker supports, the levels that are finalized, and the epoch of these. The two APIs of client
+telemetry are told only while somebody has subscribed to metrics: every client would ask for its
+subscription, and some say so on the terminal. A client that is newer than v4 is answered in the v0
+layout with UNSUPPORTED_VERSION and our range (KIP-511; see `dispatch`). A software name or version
+with other characters than letters, digits, `-` and `.` is INVALID_REQUEST.
 
 Version notes: v1 throttle time · v3 flexible, software name (KIP-511) and features (KIP-584) ·
 v4 supported features whose lowest level is 0, which older clients cannot read (KAFKA-17011).
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
 
+_TELEMETRY: Final = (71, 72)
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 
 
@@ -39,11 +41,14 @@ def handle(broker: Broker, request: ApiVersionsRequest, call: Call) -> Answer:
         if not (_SOFTWARE.fullmatch(name) and _SOFTWARE.fullmatch(version)):
             return ApiVersionsResponse(error_code=Error.INVALID_REQUEST, api_keys=[])
         call.connection.software = f"{name} {version}"
+    image = broker.metadata.image
+    untold = () if image.client_metrics_configs else _TELEMETRY
     keys = []
     for handler in broker.handlers:
+        if handler.key in untold:
+            continue
         lowest, highest = handler.advertised or handler.versions
         keys.append(ApiVersion(api_key=handler.key, min_version=lowest, max_version=highest))
-    image = broker.metadata.image
     return ApiVersionsResponse(
         error_code=0,
         api_keys=keys,

@@ -4,7 +4,10 @@ Behaviour: adds partitions to topics, with replicas placed by the cluster or giv
 topic of the request is echoed with its own error. The count can only grow. Keys map to other
 partitions afterwards, which is why keyed topics are better made large enough at once.
 
-Version notes: v2 flexible · v3 throttled without an error (KIP-599).
+Who has created more than its quota is told THROTTLING_QUOTA_EXCEEDED, before v3 only to wait
+(KIP-599).
+
+Version notes: v2 flexible · v3 refused by a quota.
 """
 
 from __future__ import annotations
@@ -25,13 +28,16 @@ from headrace.wire.messages.create_partitions import (
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
+    from headrace.broker.quotas import Mutations
 
 
 def handle(broker: Broker, request: CreatePartitionsRequest, call: Call) -> Answer:
-    return _create(broker, request)
+    return _create(broker, request, broker.quotas.mutations(call, strict_since=3))
 
 
-async def _create(broker: Broker, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+async def _create(
+    broker: Broker, request: CreatePartitionsRequest, mutations: Mutations
+) -> CreatePartitionsResponse:
     names = Counter(topic.name for topic in request.topics)
     results: list[CreatePartitionsTopicResult] = []
 
@@ -51,6 +57,7 @@ async def _create(broker: Broker, request: CreatePartitionsRequest) -> CreatePar
                     asked.count,
                     None if assignments is None else [entry.broker_ids for entry in assignments],
                 )
+                mutations.charge(asked.name, len(change.topic.partitions) - change.existing)
                 accepted.append(change)
             except ClientFault as fault:
                 result.error_code, result.error_message = fault.error, fault.message

@@ -2,10 +2,11 @@
 
 Behaviour: each topic is judged on its own, and all that are accepted are created in one transaction
 of the tree; when the answer leaves they can be written to. A name that occurs twice in a request is
-refused once, and so are names that differ only in `.` and `_`. `validate_only` answers as if.
+refused once, and so are names that differ only in `.` and `_`. `validate_only` answers as if. Who
+has created more than its quota is told THROTTLING_QUOTA_EXCEEDED, before v6 only to wait (KIP-599).
 
 Version notes: v4 default partition count and replication factor (KIP-464) · v5 flexible, configs of
-the new topic in the answer (KIP-525) · v7 topic ids.
+the new topic in the answer (KIP-525) · v6 refused by a quota · v7 topic ids.
 """
 
 from __future__ import annotations
@@ -33,15 +34,18 @@ from headrace.wire.messages.create_topics import (
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
+    from headrace.broker.quotas import Mutations
 
 _chance = random.SystemRandom()
 
 
 def handle(broker: Broker, request: CreateTopicsRequest, call: Call) -> Answer:
-    return _create(broker, request)
+    return _create(broker, request, broker.quotas.mutations(call, strict_since=6))
 
 
-async def _create(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsResponse:
+async def _create(
+    broker: Broker, request: CreateTopicsRequest, mutations: Mutations
+) -> CreateTopicsResponse:
     names = Counter(collision_key(topic.name) for topic in request.topics)
     created: dict[str, TopicCreated] = {}
     faults: dict[str, ClientFault] = {}
@@ -59,13 +63,15 @@ async def _create(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsR
                     raise ClientFault(
                         Error.INVALID_REQUEST, f"Topic '{asked.name}' occurs twice in the request."
                     )
-                created[asked.name] = create_topic(
+                change = create_topic(
                     image,
                     _new_topic(asked),
                     topic_defaults(broker),
                     chance=_chance,
                     new_id=uuid.uuid4,
                 )
+                mutations.charge(asked.name, len(change.topic.partitions))
+                created[asked.name] = change
             except ClientFault as fault:
                 faults[asked.name] = fault
         if request.validate_only:

@@ -2,9 +2,10 @@
 
 Behaviour: topics are gone when the answer leaves; their files are unlinked after
 `file.delete.delay.ms`. From v6 on a topic may be named by its id (KIP-516). With
-`delete.topic.enable=false` the answer is TOPIC_DELETION_DISABLED.
+`delete.topic.enable=false` the answer is TOPIC_DELETION_DISABLED. Who has deleted more partitions
+than its quota is told THROTTLING_QUOTA_EXCEEDED, before v5 only to wait (KIP-599).
 
-Version notes: v4 flexible · v5 error messages · v6 topic ids.
+Version notes: v4 flexible · v5 error messages, refused by a quota · v6 topic ids.
 """
 
 from __future__ import annotations
@@ -25,15 +26,18 @@ from headrace.wire.messages.delete_topics import (
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
+    from headrace.broker.quotas import Mutations
 
 
 def handle(broker: Broker, request: DeleteTopicsRequest, call: Call) -> Answer:
     asked = list(request.topics)
     asked += [DeleteTopicState(name=name) for name in request.topic_names]
-    return _delete(broker, asked)
+    return _delete(broker, asked, broker.quotas.mutations(call, strict_since=5))
 
 
-async def _delete(broker: Broker, asked: list[DeleteTopicState]) -> DeleteTopicsResponse:
+async def _delete(
+    broker: Broker, asked: list[DeleteTopicState], mutations: Mutations
+) -> DeleteTopicsResponse:
     results: list[DeletableTopicResult] = []
     done: set[str] = set()
 
@@ -56,6 +60,7 @@ async def _delete(broker: Broker, asked: list[DeleteTopicState]) -> DeleteTopics
                 )
                 if change.topic.name in accepted:
                     raise ClientFault(Error.INVALID_REQUEST, "The topic occurs twice.")
+                mutations.charge(change.topic.name, len(change.topic.partitions))
                 accepted[change.topic.name] = change
                 result.name, result.topic_id = change.topic.name, change.topic.id
             except ClientFault as fault:

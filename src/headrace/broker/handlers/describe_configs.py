@@ -1,13 +1,12 @@
 """DescribeConfigs, v1-v4.
 
-Behaviour: every setting of a topic, a group or this broker with the value in force and where it
-comes from, defaults included; the empty broker name describes the dynamic settings of all brokers.
-A group's settings are told whether or not there is such a group. Only the names asked for, when
+Behaviour: every setting of a topic, a group, a client metrics subscription or this broker with the
+value in force and where it comes from, defaults included; the empty broker name describes the
+dynamic settings of all brokers. A group's settings are told whether or not there is such a group,
+a subscription's too. A broker's loggers are told with their levels. Only the names asked for, when
 names are given. Passwords are null. A broker can only be described by itself.
 
 Version notes: v1 synonyms (KIP-226) · v3 type and documentation · v4 flexible.
-
-Not done: broker loggers, client metrics.
 """
 
 from __future__ import annotations
@@ -16,9 +15,11 @@ from typing import TYPE_CHECKING
 
 from headrace.broker.config_resources import ResourceType, broker_of, unsupported
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.log_levels import check_own_loggers, describe_loggers
 from headrace.cluster.configs import (
     ConfigEntry,
     describe_broker,
+    describe_client_metrics,
     describe_cluster_default,
     describe_group,
     describe_topic,
@@ -81,6 +82,13 @@ def _describe(broker: Broker, resource: DescribeConfigsResource) -> list[ConfigE
         if not name:
             raise ClientFault(Error.INVALID_REQUEST, "A group's name is not empty.")
         return describe_group(image.group_configs.get(name, {}), broker.config, names)
+    if resource.resource_type == ResourceType.CLIENT_METRICS:
+        if not name:
+            raise ClientFault(Error.INVALID_REQUEST, "A subscription's name is not empty.")
+        return describe_client_metrics(image.client_metrics_configs.get(name, {}), names)
+    if resource.resource_type == ResourceType.BROKER_LOGGER:
+        check_own_loggers(broker, name)
+        return describe_loggers(names)
     raise unsupported(resource.resource_type)
 
 

@@ -1,7 +1,7 @@
 """DescribeProducers, v0 (KIP-664).
 
 Behaviour: the producers that a partition remembers, and since which offset each has an open
-transaction; what finds a hanging transaction.
+transaction; what finds a hanging transaction. Followers answer as well.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def handle(broker: Broker, request: DescribeProducersRequest, call: Call) -> Ans
 
 def _describe(broker: Broker, topic: str, index: int) -> PartitionResponse:
     try:
-        log = broker.storage.find_leader(topic, index).log
+        log = broker.storage.find(topic, index).log
     except ClientFault as fault:
         return PartitionResponse(
             partition_index=index,

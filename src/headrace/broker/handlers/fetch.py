@@ -9,6 +9,8 @@ Behaviour:
 - sessions (KIP-227) answer only partitions with news;
 - a follower reads up to the end of the log, and is believed to have what lies before its offset;
   it is parked until the next append;
+- a client over its quota is told so in an answer without records, and muted; it gets no
+  more at once than its quota leaves, or than is worth a wait if that is more;
 - who names the epoch of its last record is told where its log diverges from ours (KIP-595);
 - a client that names its rack is sent to the in-sync replica there if `replica.selector.class` is
   set, and may read from a follower what that one knows to be committed (KIP-392); every other
@@ -25,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker import leader_hints
 from headrace.broker.dispatch import LATER, Answer, Handler, reply
+from headrace.broker.sessions import NO_SESSION
 from headrace.errors import ClientFault, Error
 from headrace.replica.leadership import ReplicaFetch
 from headrace.replica.read_replica import FROM_LEADER, select_read_replica
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from headrace.broker.replication_throttle import ReplicationThrottle
     from headrace.broker.sessions import FetchPlan, WantedPartition
     from headrace.replica.partition import Partition
+    from headrace.replica.traffic import TopicTraffic
 
 _READ_COMMITTED: Final = 1
 _RACKS_SINCE: Final = 11
@@ -63,6 +67,7 @@ class _Fetch:
         "_at_once",
         "_broker",
         "_call",
+        "_is_limited",
         "_plan",
         "_rack",
         "_replica_epoch",
@@ -81,8 +86,15 @@ class _Fetch:
         state = request.replica_state
         self._replica_id = request.replica_id if state is None else state.replica_id
         self._replica_epoch = -1 if state is None else state.replica_epoch
+        if self._replica_id >= 0:
+            broker.reporter.follower_fetches += 1
+            if call.watch is not None:
+                call.watch = call.watch.of_followers()
+        if self._replica_id >= 0:
+            broker.quotas.exempt(call)
         self._rack = request.rack_id if call.version >= _RACKS_SINCE else ""
         self._at_once = False  # something must be told without waiting for records
+        self._is_limited = False  # the client has a quota
         self._timer: Any = None
         self._waiter: FetchWaiter | None = None
         self._watched: list[list[FetchWaiter]] = []
@@ -91,18 +103,17 @@ class _Fetch:
         request = self._request
         answers, size = self._read()
         missing = request.min_bytes - size
+        if missing > 0 and self._broker.quotas.active:
+            missing = min(request.min_bytes, self._most_bytes()) - size
         if missing <= 0 or self._at_once or request.max_wait_ms <= 0 or not self._plan.partitions:
-            return self._response(answers)
+            return self._answer(answers, size)
         self._park(missing)
         return LATER
 
     def _read(self) -> tuple[list[tuple[WantedPartition, PartitionData]], int]:
         """Look at every partition in turn; returns the answers and their bytes."""
-        request = self._request
         read_one = self._read_for_client if self._replica_id < 0 else self._read_for_replica
-        left = request.max_bytes
-        if self._replica_id < 0:
-            left = min(left, self._broker.max_fetch_bytes)
+        left = self._most_bytes()
         size = 0
         answers = []
         may_skip = self._replica_id >= 0 and self._plan.incremental
@@ -115,6 +126,7 @@ class _Fetch:
                 answer = read_one(wanted, limit, size == 0)
             except ClientFault as fault:
                 self._at_once = True
+                self._traffic_of(wanted).failed_fetch_requests += 1
                 answer = _refused(wanted.index, fault.error)
             else:
                 got = len(answer.records or _EMPTY)
@@ -127,6 +139,7 @@ class _Fetch:
         self, wanted: WantedPartition, limit: int, at_least_one: bool
     ) -> PartitionData:
         partition = _find(self._broker, wanted)
+        partition.traffic.fetch_requests += 1
         partition.check_leader_epoch(wanted.current_leader_epoch)
         if not partition.is_leader:
             if not self._rack:
@@ -151,6 +164,9 @@ class _Fetch:
                 committed_only=committed_only,
                 at_least_one=at_least_one,
             )
+            if self._is_limited and len(records) == limit:
+                # A quota must not be used up by parts of batches that no client can read.
+                records = records.whole_batches()
         aborted = None
         if committed_only:
             aborted = [
@@ -202,9 +218,10 @@ class _Fetch:
     ) -> PartitionData:
         broker = self._broker
         partition = _find(broker, wanted)
+        partition.traffic.fetch_requests += 1
         partition.check_leader_epoch(wanted.current_leader_epoch)
         throttle = self._throttle_of(partition)
-        if throttle is not None and not throttle.allows(broker.clock.now_ms()):
+        if throttle is not None and not throttle.allows(broker.clock.monotonic_ms()):
             limit, at_least_one = 0, False
         read = partition.read_for_replica(
             ReplicaFetch(
@@ -224,7 +241,7 @@ class _Fetch:
             broker.isr.nudge(partition)
         records: Any = _EMPTY if read.records is None else read.records
         if throttle is not None:
-            throttle.record(len(records), broker.clock.now_ms())
+            throttle.record(len(records), broker.clock.monotonic_ms())
         diverging = None
         if read.error or read.diverging is not None:
             self._at_once = True
@@ -291,9 +308,41 @@ class _Fetch:
     def _finish(self) -> None:
         self._forget()
         if not self._call.connection.closed:
-            reply(self._call, self._response(self._read()[0]))
+            reply(self._call, self._answer(*self._read()))
 
     # -- the answer -------------------------------------------------------------------------------
+
+    def _most_bytes(self) -> int:
+        """How many bytes of records may be answered."""
+        broker, most = self._broker, self._request.max_bytes
+        if self._replica_id < 0:
+            most = min(most, broker.max_fetch_bytes)
+            if broker.quotas.active:
+                portion = broker.quotas.most_fetched(self._call)
+                self._is_limited = portion < most
+                most = int(min(most, max(portion, 1)))
+        return most
+
+    def _answer(
+        self, answers: list[tuple[WantedPartition, PartitionData]], size: int
+    ) -> FetchResponse:
+        broker = self._broker
+        if self._replica_id < 0 and broker.quotas.active:
+            wait_ms = broker.quotas.on_fetched(self._call, size)
+            if wait_ms:
+                return self._throttled(wait_ms)
+        return self._response(answers)
+
+    def _throttled(self, wait_ms: int) -> FetchResponse:
+        """Nothing was told, so nothing is remembered as told; a session begins with the next."""
+        session = self._plan.session
+        if session is not None and not self._plan.incremental:
+            self._broker.fetch_sessions.drop(session)
+            session = None
+        session_id = NO_SESSION if session is None else session.id
+        return FetchResponse(
+            throttle_time_ms=wait_ms, error_code=0, session_id=session_id, responses=[]
+        )
 
     def _response(self, answers: list[tuple[WantedPartition, PartitionData]]) -> FetchResponse:
         session = self._plan.session
@@ -308,12 +357,30 @@ class _Fetch:
                 )
                 topics.append(last)
             last.partitions.append(answer)
+            if answer.records:
+                self._count_out(wanted, len(answer.records))
         response = FetchResponse(
             error_code=0, session_id=session.id if session is not None else 0, responses=topics
         )
-        if self._at_once and self._call.version >= _HINTS_SINCE:
-            self._add_hints(answers, response)
+        if self._at_once:
+            for _, answer in answers:
+                if answer.error_code:
+                    self._broker.reporter.fetch_errors[answer.error_code] += 1
+            if self._call.version >= _HINTS_SINCE:
+                self._add_hints(answers, response)
         return response
+
+    def _count_out(self, wanted: WantedPartition, size: int) -> None:
+        traffic = self._traffic_of(wanted)
+        if self._replica_id < 0:
+            traffic.bytes_out += size
+        else:
+            traffic.replication_bytes_out += size
+
+    def _traffic_of(self, wanted: WantedPartition) -> TopicTraffic:
+        broker = self._broker
+        name = broker.metadata.image.topic_names.get(wanted.topic_id, wanted.topic)
+        return broker.storage.traffic_of(name)
 
     def _with_news(
         self, answers: list[tuple[WantedPartition, PartitionData]]
@@ -414,6 +481,7 @@ def handle(broker: Broker, request: FetchRequest, call: Call) -> Answer:
         request, broker.clock.monotonic_ms(), by_topic_id=call.version >= _TOPIC_IDS_SINCE
     )
     if plan.error:
+        broker.reporter.fetch_errors[plan.error] += 1
         return FetchResponse(error_code=plan.error, session_id=0, responses=[])
     return _Fetch(broker, request, call, plan).begin()
 

@@ -1,12 +1,11 @@
 """FindCoordinator, v0-v6.
 
-Behaviour: which broker is responsible for a group or a transactional id. The internal topic is made
-when somebody asks for the first time. An unknown key type is INVALID_REQUEST.
+Behaviour: which broker is responsible for a group, a transactional id or a share partition, whose
+key is `group:topic id:partition`. The internal topic is made when somebody asks for the first time.
+An unknown key type, or a key that names no share partition, is INVALID_REQUEST.
 
 Version notes: v1 transactional ids (KIP-98) · v3 flexible · v4 several keys (KIP-699) · v6 share
-groups (KIP-932).
-
-Not done: share groups (COORDINATOR_NOT_AVAILABLE).
+partitions (KIP-932).
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from headrace.broker.dispatch import Answer, Handler
 from headrace.coordinator.partitioner import partition_for
 from headrace.errors import ClientFault, Error
+from headrace.types import uuid_from_text
 from headrace.wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -39,8 +39,11 @@ def handle(broker: Broker, request: FindCoordinatorRequest, call: Call) -> Answe
     elif request.key_type == _TRANSACTION:
         coordinators = broker.transactions
     elif request.key_type == _SHARE:
-        why = "share groups are not served by this version"
-        return _refused(call, keys, Error.COORDINATOR_NOT_AVAILABLE, why)
+        coordinators = broker.share_states.coordinators
+        for key in keys:
+            if not _is_share_partition(key):
+                why = f"{key!a} is not of the form group:topicId:partition"
+                return _refused(call, keys, Error.INVALID_REQUEST, why)
     else:
         why = f"unknown key type {request.key_type}"
         return _refused(call, keys, Error.INVALID_REQUEST, why)
@@ -77,6 +80,17 @@ def _find(broker: Broker, coordinators: Coordinators[Any], key: str, call: Call)
         error_code=0,
         error_message=None,
     )
+
+
+def _is_share_partition(key: str) -> bool:
+    match key.rsplit(":", 2):  # the group's id may contain colons
+        case group, topic_id, partition if group.strip() and partition.isdecimal():
+            try:
+                uuid_from_text(topic_id)
+            except ValueError:
+                return False
+            return True
+    return False
 
 
 def _absent(key: str, error: Error, why: str) -> Coordinator:

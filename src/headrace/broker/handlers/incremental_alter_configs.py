@@ -1,17 +1,17 @@
 """IncrementalAlterConfigs, v0-v1.
 
 Behaviour: sets, deletes, appends to or subtracts from single settings of a topic, of a group
-(KIP-848), of one broker, or of all brokers (the empty name); deleting exposes the next level
-(KIP-339). A resource that occurs twice is refused. `validate_only` answers as if.
+(KIP-848), of a client metrics subscription (KIP-714), of one broker, or of all brokers (the empty
+name); deleting exposes the next level (KIP-339). A resource that occurs twice is refused.
+`validate_only` answers as if. The levels of a broker's loggers are changed by that broker alone and
+until it stops (KIP-412).
 
 Version notes: v1 flexible.
-
-Not done: broker loggers, client metrics.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from headrace.broker.config_resources import (
     ResourceType,
@@ -20,13 +20,16 @@ from headrace.broker.config_resources import (
     unsupported,
 )
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.log_levels import alter_loggers, check_own_loggers
 from headrace.cluster.config_changes import (
     ConfigOp,
     incremental_alter_broker,
+    incremental_alter_client_metrics,
     incremental_alter_group,
     incremental_alter_topic,
 )
 from headrace.cluster.image import Change, ClusterImage
+from headrace.errors import ClientFault
 from headrace.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
 
+_LOGGER: Final = ResourceType.BROKER_LOGGER
+
 
 def handle(broker: Broker, request: IncrementalAlterConfigsRequest, call: Call) -> Answer:
     return _alter(broker, request)
@@ -46,13 +51,23 @@ def handle(broker: Broker, request: IncrementalAlterConfigsRequest, call: Call) 
 async def _alter(
     broker: Broker, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
+    loggers = [each for each in request.resources if each.resource_type == _LOGGER]
     outcomes = await alter_each(
         broker,
-        request.resources,
+        [each for each in request.resources if each.resource_type != _LOGGER],
         _decide_one,
         _outcome,
         validate_only=request.validate_only,
     )
+    for resource in loggers:
+        outcome = _outcome(resource)
+        try:
+            check_own_loggers(broker, resource.resource_name)
+            alter_loggers(_ops(resource), validate_only=request.validate_only)
+        except ClientFault as fault:
+            outcome.error_code, outcome.error_message = fault.error, fault.message
+        outcomes.append(outcome)
+    broker.reporter.follow_request_log()
     return IncrementalAlterConfigsResponse(responses=outcomes)
 
 
@@ -66,9 +81,7 @@ def _outcome(resource: AlterConfigsResource) -> AlterConfigsResourceResponse:
 
 
 def _decide_one(broker: Broker, image: ClusterImage, resource: AlterConfigsResource) -> Change:
-    ops = [
-        ConfigOp(config.name, config.config_operation, config.value) for config in resource.configs
-    ]
+    ops = _ops(resource)
     if resource.resource_type == ResourceType.TOPIC:
         return incremental_alter_topic(image, resource.resource_name, ops)
     if resource.resource_type == ResourceType.BROKER:
@@ -76,7 +89,15 @@ def _decide_one(broker: Broker, image: ClusterImage, resource: AlterConfigsResou
         return incremental_alter_broker(image, broker_id, ops, broker.config)
     if resource.resource_type == ResourceType.GROUP:
         return incremental_alter_group(image, resource.resource_name, ops, broker.config)
+    if resource.resource_type == ResourceType.CLIENT_METRICS:
+        return incremental_alter_client_metrics(image, resource.resource_name, ops)
     raise unsupported(resource.resource_type)
+
+
+def _ops(resource: AlterConfigsResource) -> list[ConfigOp]:
+    return [
+        ConfigOp(config.name, config.config_operation, config.value) for config in resource.configs
+    ]
 
 
 HANDLER = Handler(key=44, versions=(0, 1), request=IncrementalAlterConfigsRequest, handle=handle)

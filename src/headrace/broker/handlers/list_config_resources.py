@@ -1,12 +1,10 @@
 """ListConfigResources, v0-v1 (KIP-1142).
 
-Behaviour: the names of everything that has settings: topics, brokers, and those groups that have
-some of their own; v0 asks for client metrics only, of which there are none. An unknown resource
+Behaviour: the names of everything that has settings: topics, brokers, client metrics subscriptions,
+and those groups that have some of their own; v0 asks for client metrics only. An unknown resource
 type is UNSUPPORTED_VERSION.
 
 Version notes: v1 any resource type.
-
-Not done: client metrics (there are none to list).
 """
 
 from __future__ import annotations
@@ -30,9 +28,9 @@ _KNOWN: Final = tuple(ResourceType)
 
 
 def handle(broker: Broker, request: ListConfigResourcesRequest, call: Call) -> Answer:
-    if call.version == 0:
-        return ListConfigResourcesResponse(error_code=0, config_resources=[])
     asked = set(request.resource_types) or set(_KNOWN)
+    if call.version == 0:
+        asked = {ResourceType.CLIENT_METRICS}
     if asked - set(_KNOWN):
         return ListConfigResourcesResponse(
             error_code=Error.UNSUPPORTED_VERSION, config_resources=[]
@@ -43,6 +41,9 @@ def handle(broker: Broker, request: ListConfigResourcesRequest, call: Call) -> A
         found += [(name, ResourceType.TOPIC) for name in sorted(image.topics)]
     if ResourceType.GROUP in asked:
         found += [(name, ResourceType.GROUP) for name in sorted(image.group_configs)]
+    if ResourceType.CLIENT_METRICS in asked:
+        names = sorted(image.client_metrics_configs)
+        found += [(name, ResourceType.CLIENT_METRICS) for name in names]
     for kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER):
         if kind in asked:
             found += [(str(broker_id), kind) for broker_id in sorted(image.brokers)]

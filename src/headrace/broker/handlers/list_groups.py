@@ -3,7 +3,8 @@
 Behaviour: every group of this broker, filtered by state and type; COORDINATOR_LOAD_IN_PROGRESS
 while some of them are not loaded yet.
 
-Version notes: v3 flexible · v4 states (KIP-518) · v5 types (KIP-848).
+Version notes: v3 flexible · v4 states (KIP-518) · v5 types (KIP-848): classic,
+consumer, share.
 """
 
 from __future__ import annotations

@@ -72,6 +72,8 @@ async def _create_then_answer(
     missing: list[str],
     call: Call,
 ) -> MetadataResponse:
+    mutations = broker.quotas.mutations(call, strict_since=None)
+
     def decide(image: ClusterImage) -> list[TopicCreated]:
         created: dict[str, TopicCreated] = {}
         for name in missing:
@@ -85,6 +87,7 @@ async def _create_then_answer(
                         chance=_chance,
                         new_id=uuid.uuid4,
                     )
+                    mutations.charge(name, len(created[key].topic.partitions))
             except ClientFault as fault:
                 logs.CONTROLLER.info("Topic %s was not created: %s", ascii(name), fault)
         return list(created.values())

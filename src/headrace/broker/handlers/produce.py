@@ -8,6 +8,7 @@ Behaviour:
   too few after it NOT_ENOUGH_REPLICAS_AFTER_APPEND;
 - what is not committed within `timeout_ms` is REQUEST_TIMED_OUT; it may still be committed later;
 - a partition led elsewhere is NOT_LEADER_OR_FOLLOWER, with the leader and its address from v10 on;
+- a client over its quota gets its answer at once, with the time that it has to wait, and is muted;
 - an idempotent producer's repeated batch is answered with the offset it already has;
 - the first transactional batch of a partition asks the transaction coordinator, see
   `headrace.broker.produce_admission`; what arrives after the end of its transaction is refused.
@@ -85,6 +86,8 @@ def _append_all(broker: Broker, request: ProduceRequest, call: Call, refused: Re
     failed_any = False
     for topic in request.topic_data:
         name, fault = topic_name(broker, topic.name, topic.topic_id)
+        traffic = broker.storage.traffic_of(name)
+        traffic.produce_requests += len(topic.partition_data)
         answers = []
         for data in topic.partition_data:
             failed = fault
@@ -94,7 +97,11 @@ def _append_all(broker: Broker, request: ProduceRequest, call: Call, refused: Re
                 answer = _append(broker, name, data, acks, uncommitted, request.transactional_id)
             else:
                 answer = _refused(broker, data.index, failed)
-            failed_any = failed_any or answer.error_code != 0
+            if answer.error_code:
+                failed_any = True
+                traffic.failed_produce_requests += 1
+                broker.reporter.produce_errors[answer.error_code] += 1
+                traffic.bytes_rejected += len(data.records or b"")
             answers.append(answer)
         topics.append(
             TopicProduceResponse(
@@ -190,7 +197,6 @@ def _append(
 
 
 def _refused(broker: Broker, index: int, fault: ClientFault) -> PartitionProduceResponse:
-    broker.reporter.errors[fault.error] += 1
     return PartitionProduceResponse(
         index=index,
         error_code=fault.error,
@@ -239,11 +245,13 @@ class _ParkedProduce:
             return  # The answer has left without it.
         fault = partition.commit_fault(required, acks=self._acks)
         if fault is not None:
+            self._broker.reporter.produce_errors[fault] += 1
             _fail(answer, fault, partition.offline_reason or "the write was not committed here")
         if not self._waiting:
             self._finish()
 
     def _on_time(self) -> None:
+        self._broker.reporter.produce_errors[Error.REQUEST_TIMED_OUT] += len(self._waiting)
         for answer in self._waiting.values():
             _fail(answer, Error.REQUEST_TIMED_OUT, "not committed within the request's timeout")
         self._waiting.clear()

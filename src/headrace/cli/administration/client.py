@@ -37,11 +37,12 @@ PREFERRED: Final = 0
 UNCLEAN: Final = 1
 TOPIC: Final = 2
 BROKER: Final = 4
+BROKER_LOGGER: Final = 8
 _SET: Final = 0
 _DELETE: Final = 1
 _DEFAULT_SOURCE: Final = 5
 _DESCRIBE_TOPIC_PARTITIONS: Final = 75
-_PAGE: Final = 2000
+PAGE: Final = 2000
 _TIMEOUT_MS: Final = 60_000
 
 
@@ -50,6 +51,7 @@ class Refused(HeadraceError):
 
     def __init__(self, code: int, message: str | None) -> None:
         self.error = error_named(code)
+        self.said = message or ""
         super().__init__(message or in_words(self.error))
 
 
@@ -85,11 +87,12 @@ class Admin(AbstractContextManager["Admin"]):
     """One cluster; use as a context manager, or `close` it."""
 
     def __init__(self, settings: ClientSettings) -> None:
-        self._cluster = Cluster(settings)
+        self.cluster = Cluster(settings)
+        """For what needs a leader or a coordinator."""
         self._preferred = self._find_controller()
 
     def close(self) -> None:
-        self._cluster.close()
+        self.cluster.close()
 
     def __enter__(self) -> Self:
         return self
@@ -106,11 +109,11 @@ class Admin(AbstractContextManager["Admin"]):
 
     def ask(self, request: Any) -> Any:
         """The answer of the controller, or of whoever answers."""
-        deadline = self._cluster.deadline(f"asking {type(request).__name__}")
+        deadline = self.cluster.deadline(f"asking {type(request).__name__}")
         while True:
             try:
-                connection = self._preferred or self._cluster.any_broker(within=deadline)
-                return self._cluster.call(connection, request, deadline)
+                connection = self._preferred or self.cluster.any_broker(within=deadline)
+                return self.cluster.call(connection, request, deadline)
             except (ConnectionLost, Unreachable) as error:
                 self._preferred = None
                 deadline.rest(error)
@@ -119,9 +122,9 @@ class Admin(AbstractContextManager["Admin"]):
         from headrace.wire.messages.metadata import MetadataRequest
 
         try:
-            self._cluster.topics([])
-            told = self._cluster.any_broker().call(MetadataRequest(topics=[]))
-            return self._cluster.broker(told.controller_id)
+            self.cluster.topics([])
+            told = self.cluster.any_broker().call(MetadataRequest(topics=[]))
+            return self.cluster.broker(told.controller_id)
         except (ConnectionLost, Unreachable, BrokerRefused):
             return None
 
@@ -129,10 +132,19 @@ class Admin(AbstractContextManager["Admin"]):
         """The answer of this broker."""
         return self.connection(broker_id).call(request)
 
+    def ask_owner(self, kind: int, name: str, request: Any) -> Any:
+        """The answer of the broker whose settings these are, if it lives; else of whoever answers.
+
+        The empty name of a broker stands for all of them.
+        """
+        if kind in (BROKER, BROKER_LOGGER) and name and int(name) in self.describe_cluster().ids:
+            return self.ask_broker(int(name), request)
+        return self.ask(request)
+
     def connection(self, broker_id: int) -> Connection:
         """A connection to one broker."""
-        self._cluster.topics([])
-        return self._cluster.broker(broker_id)
+        self.cluster.topics([])
+        return self.cluster.broker(broker_id)
 
     # -- looking ----------------------------------------------------------------------------------
 
@@ -172,8 +184,11 @@ class Admin(AbstractContextManager["Admin"]):
         ]
         return sorted(found)
 
-    def describe(self, names: Collection[str]) -> list[TopicView]:
-        """These topics in the order of their names; `Refused` for one that does not exist."""
+    def describe(self, names: Collection[str], *, page_size: int = PAGE) -> list[TopicView]:
+        """These topics in the order of their names; `Refused` for one that does not exist.
+
+        `page_size` is how many partitions a broker tells at once.
+        """
         from headrace.wire.messages.describe_topic_partitions import (
             DescribeTopicPartitionsRequest,
             TopicRequest,
@@ -181,7 +196,7 @@ class Admin(AbstractContextManager["Admin"]):
 
         if not names:
             return []
-        if _DESCRIBE_TOPIC_PARTITIONS not in self._cluster.any_broker().served():
+        if _DESCRIBE_TOPIC_PARTITIONS not in self.cluster.any_broker().served():
             return [topic for topic in self.topics() if topic.name in names]
         wanted = [TopicRequest(name=name) for name in sorted(names)]
         pages: dict[str, TopicView] = {}
@@ -189,7 +204,7 @@ class Admin(AbstractContextManager["Admin"]):
         while True:
             page = self.ask(
                 DescribeTopicPartitionsRequest(
-                    topics=wanted, response_partition_limit=_PAGE, cursor=cursor
+                    topics=wanted, response_partition_limit=page_size, cursor=cursor
                 )
             )
             for each in page.topics:
@@ -400,11 +415,7 @@ class Admin(AbstractContextManager["Admin"]):
                 resource_type=change.kind, resource_name=change.name, configs=configs
             )
             request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
-            if change.kind == BROKER and int(change.name) in self.describe_cluster().ids:
-                answer = self.ask_broker(int(change.name), request)
-            else:
-                answer = self.ask(request)
-            for each in answer.responses:
+            for each in self.ask_owner(change.kind, change.name, request).responses:
                 _raise_for(each.error_code, each.error_message)
 
 

@@ -16,15 +16,15 @@ from headrace.cli.dump_log.mapped import Entry, Wanted, base_offset_of, judged, 
 from headrace.log import names
 from headrace.records.batch import BatchHeader, read_header
 
-_OFFSET_ENTRY: Final = Struct(">ii")
-_TIME_ENTRY: Final = Struct(">qi")
+OFFSET_ENTRY: Final = Struct(">ii")
+TIME_ENTRY: Final = Struct(">qi")
 
 
 def dump_offset_index(path: Path, wanted: Wanted) -> Iterator[Entry]:
     base_offset = base_offset_of(path)
-    known = _batches_beside(path) if wanted.verify else None
+    known = batches_beside(path) if wanted.verify else None
     last = (-1, -1)
-    for relative, position in _OFFSET_ENTRY.iter_unpack(_used(path, _OFFSET_ENTRY.size)):
+    for relative, position in OFFSET_ENTRY.iter_unpack(used(path, OFFSET_ENTRY.size)):
         entry: Entry = {"kind": "offset", "offset": base_offset + relative, "position": position}
         if known is not None:
             header = known.by_position.get(position)
@@ -42,9 +42,9 @@ def dump_offset_index(path: Path, wanted: Wanted) -> Iterator[Entry]:
 
 def dump_time_index(path: Path, wanted: Wanted) -> Iterator[Entry]:
     base_offset = base_offset_of(path)
-    known = _batches_beside(path) if wanted.verify else None
+    known = batches_beside(path) if wanted.verify else None
     last = (-1, -1)
-    for timestamp, relative in _TIME_ENTRY.iter_unpack(_used(path, _TIME_ENTRY.size)):
+    for timestamp, relative in TIME_ENTRY.iter_unpack(used(path, TIME_ENTRY.size)):
         offset = base_offset + relative
         entry: Entry = {"kind": "time", "timestamp": timestamp, "offset": offset}
         if known is not None:
@@ -61,7 +61,7 @@ def dump_time_index(path: Path, wanted: Wanted) -> Iterator[Entry]:
         yield entry
 
 
-class _Batches(NamedTuple):
+class Batches(NamedTuple):
     """The batches of a log, found by position or by offset."""
 
     by_position: dict[int, BatchHeader]
@@ -75,7 +75,7 @@ class _Batches(NamedTuple):
         return self.headers[index]
 
 
-def _batches_beside(index: Path) -> _Batches | None:
+def batches_beside(index: Path) -> Batches | None:
     """The batches of the log that an index belongs to; None when it is not there."""
     log = index.with_name(index.name.replace(index.suffix, names.LOG))
     if not log.exists():
@@ -90,12 +90,12 @@ def _batches_beside(index: Path) -> _Batches | None:
         by_position[position] = header
         position += header.size
     headers = list(by_position.values())
-    return _Batches(by_position, [header.last_offset for header in headers], headers)
+    return Batches(by_position, [header.last_offset for header in headers], headers)
 
 
-def _used(path: Path, entry_size: int) -> bytes:
+def used(path: Path, entry_size: int) -> bytes:
     """The entries of an index without the zeros that Kafka allocates behind them."""
     data = bytes(map_file(path))
-    used = len(data.rstrip(b"\0"))
-    used += -used % entry_size
-    return data[: min(used, len(data) - len(data) % entry_size)]
+    end = len(data.rstrip(b"\0"))
+    end += -end % entry_size
+    return data[: min(end, len(data) - len(data) % entry_size)]

@@ -7,11 +7,15 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from headrace.cli.completion import complete_topic
+from headrace.cli.completion import complete_group, complete_topic
 from headrace.cli.failures import WrongUsage
 
-GroupName: TypeAlias = Annotated[str, typer.Argument(metavar="GROUP", show_default=False)]
-GroupNames: TypeAlias = Annotated[list[str], typer.Argument(metavar="GROUP…", show_default=False)]
+GroupName: TypeAlias = Annotated[
+    str, typer.Argument(metavar="GROUP", autocompletion=complete_group, show_default=False)
+]
+GroupNames: TypeAlias = Annotated[
+    list[str], typer.Argument(metavar="GROUP…", autocompletion=complete_group, show_default=False)
+]
 ScopeOption: TypeAlias = Annotated[
     list[str],
     typer.Option(

@@ -13,12 +13,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
 
 import typer
 
+from headrace.cli.administration.offset_plans import (
+    LISTED,
+    Borders,
+    Kind,
+    Step,
+    build_plan,
+    parse_csv,
+    to_csv,
+)
 from headrace.cli.durations import parse_duration_ms
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.group.legacy_offsets import read_legacy_offsets
 from headrace.cli.group.offsets import read_committed, read_offsets
 from headrace.cli.group.options import GroupName, Scope, ScopeOption, parse_scope
-from headrace.cli.group.plan import LISTED, Borders, Kind, Step, build_plan, parse_csv, to_csv
 from headrace.cli.group.view import Group, TopicPart, read_groups
 from headrace.cli.kafka import (
     TIMEOUT_S,

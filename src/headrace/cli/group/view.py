@@ -7,13 +7,14 @@ asked for directly where that is possible.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from headrace.cli.direct import Keeper, open_brokers
 from headrace.cli.failures import Failure, did_you_mean
 from headrace.cli.kafka import TIMEOUT_S, explained, settle
 from headrace.cli.target import Target
 from headrace.errors import Error, HeadraceError
+from headrace.types import TopicPartition
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -27,13 +28,9 @@ _STATES: Final = {
     "EMPTY": "Empty",
 }
 UNKNOWN: Final = "Unknown"
+TopicPart: TypeAlias = TopicPartition
 # Kafka's states of groups in both protocols.
 STATES: Final = (*_STATES.values(), "Assigning", "Reconciling")
-
-
-class TopicPart(NamedTuple):
-    topic: str
-    partition: int
 
 
 class Member(NamedTuple):

@@ -128,3 +128,147 @@ def zookeeper_shell() -> int:
     from headrace.cli.kafka_compat.zookeeper_shell import zookeeper_shell as run
 
     return main(run)
+
+
+def kafka_configs() -> int:
+    from headrace.cli.kafka_compat.configs import run
+
+    return main(run)
+
+
+def kafka_console_producer() -> int:
+    from headrace.cli.kafka_compat.console_producer import run
+
+    return main(run)
+
+
+def kafka_console_consumer() -> int:
+    from headrace.cli.kafka_compat.console_consumer import run
+
+    return main(run)
+
+
+def kafka_console_share_consumer() -> int:
+    from headrace.cli.kafka_compat.console_share_consumer import run
+
+    return main(run)
+
+
+def kafka_consumer_groups() -> int:
+    from headrace.cli.kafka_compat.consumer_groups import run
+
+    return main(run)
+
+
+def kafka_share_groups() -> int:
+    from headrace.cli.kafka_compat.share_groups import run
+
+    return main(run)
+
+
+def kafka_groups() -> int:
+    from headrace.cli.kafka_compat.groups import run
+
+    return main(run)
+
+
+def kafka_dump_log() -> int:
+    from headrace.cli.kafka_compat.dump_log import run
+
+    return main(run)
+
+
+def kafka_get_offsets() -> int:
+    from headrace.cli.kafka_compat.get_offsets import run
+
+    return main(run)
+
+
+def kafka_delete_records() -> int:
+    from headrace.cli.kafka_compat.delete_records import run
+
+    return main(run)
+
+
+def kafka_transactions() -> int:
+    from headrace.cli.kafka_compat.transactions import run
+
+    return main(run)
+
+
+def kafka_producer_perf_test() -> int:
+    from headrace.cli.kafka_compat.producer_perf_test import run
+
+    return main(run)
+
+
+def kafka_consumer_perf_test() -> int:
+    from headrace.cli.kafka_compat.consumer_perf_test import run
+
+    return main(run)
+
+
+def kafka_share_consumer_perf_test() -> int:
+    from headrace.cli.kafka_compat.share_consumer_perf_test import run
+
+    return main(run)
+
+
+def kafka_e2e_latency() -> int:
+    from headrace.cli.kafka_compat.e2e_latency import run
+
+    return main(run)
+
+
+def kafka_broker_api_versions() -> int:
+    from headrace.cli.kafka_compat.broker_api_versions import run
+
+    return main(run)
+
+
+def kafka_log_dirs() -> int:
+    from headrace.cli.kafka_compat.log_dirs import run
+
+    return main(run)
+
+
+def kafka_features() -> int:
+    from headrace.cli.kafka_compat.features import run
+
+    return main(run)
+
+
+def kafka_verifiable_producer() -> int:
+    from headrace.cli.kafka_compat.verifiable_producer import run
+
+    return main(run)
+
+
+def kafka_verifiable_consumer() -> int:
+    from headrace.cli.kafka_compat.verifiable_consumer import run
+
+    return main(run)
+
+
+def kafka_client_metrics() -> int:
+    from headrace.cli.kafka_compat.client_metrics import run
+
+    return main(run)
+
+
+def kafka_storage() -> int:
+    from headrace.cli.kafka_compat.storage import run
+
+    return main(run)
+
+
+def kafka_server_start() -> int:
+    from headrace.cli.kafka_compat.server import start
+
+    return main(start)
+
+
+def kafka_server_stop() -> int:
+    from headrace.cli.kafka_compat.server import stop
+
+    return main(stop)

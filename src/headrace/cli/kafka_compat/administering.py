@@ -16,7 +16,7 @@ from headrace.cli.administration.client import Admin, connect
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.kafka_compat.flags import Given, Takes, parse, read_properties, usage
 from headrace.cli.target import parse_target
-from headrace.errors import Error, HeadraceError
+from headrace.errors import HeadraceError
 
 FAILED: Final = 1
 _BROKERS: Final = "/brokers/ids"
@@ -36,9 +36,9 @@ def read_flags(
 ) -> Given | None:
     """The flags; None after `--help` and `--version` were answered. Wrong ones are `Told`."""
     if not words or "--help" in words:
-        print(usage(name, known, example))
         if not words:
-            raise Told("")
+            raise Told(usage(name, known, example))
+        print(usage(name, known, example))
         return None
     if "--version" in words:
         from headrace import __version__
@@ -66,16 +66,26 @@ def one_of(given: Given, *flags: str) -> str:
     return found[0]
 
 
+def refuse_together(given: Given, flag: str, *others: str) -> None:
+    """Refuse a command line that has a flag together with one of these."""
+    for other in others:
+        if given.has(flag) and given.has(other):
+            raise Told(f'Option "[{flag[2:]}]" can\'t be used with option "[{other[2:]}]"')
+
+
 def as_whole_number(given: Given, flag: str) -> int | None:
     try:
         return given.number(flag)
-    except WrongUsage as error:
-        raise Told(str(error)) from None
+    except WrongUsage:
+        text = given.text(flag)
+        raise Told(f"Cannot parse argument '{text}' of option {flag[2:]}") from None
 
 
-def open_admin(servers: str, config: str | None) -> Admin:
+def open_admin(servers: str, config: str | None, timeout_ms: int | None = None) -> Admin:
     """A client for these brokers with the settings of a properties file."""
     properties = {} if config is None else read_properties(config)
+    if timeout_ms is not None:
+        properties["default.api.timeout.ms"] = str(timeout_ms)
     return connect(parse_target(servers, [f"{key}={value}" for key, value in properties.items()]))
 
 
@@ -89,12 +99,6 @@ def complain(text: str) -> int:
 def bare(error: HeadraceError) -> str:
     """What happened, without the remedy that our own commands add."""
     return error.cause if isinstance(error, Failure) else str(error)
-
-
-def java_name(error: Error) -> str:
-    """UNKNOWN_TOPIC_OR_PARTITION is org.apache.kafka.common.errors.UnknownTopicOrPartition…"""
-    words = "".join(word.capitalize() for word in error.name.split("_"))
-    return f"org.apache.kafka.common.errors.{words.removesuffix('Exception')}Exception"
 
 
 def brokers_in_zookeeper(hosts: str) -> str:

@@ -17,9 +17,9 @@ from headrace.cli.kafka_compat.administering import (
     bare,
     complain,
     open_admin,
-    read_flags,
 )
 from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.subcommands import read_command
 from headrace.client.connection import Unsupported
 from headrace.errors import HeadraceError
 
@@ -37,20 +37,21 @@ _SHORT: Final = {
     "-i": "--id",
     "-h": "--help",
 }
+_COMMANDS: Final = {
+    "cluster-id": (),
+    "unregister": ("--id",),
+    "list-endpoints": ("--include-fenced-brokers",),
+}
 _EXAMPLE: Final = "kafka-cluster cluster-id --bootstrap-server localhost:9092"
 _LEAST_WIDTH: Final = 10
 
 
 def run(words: list[str]) -> int:
-    command, rest = (words[0], words[1:]) if words else ("", [])
     try:
-        if command not in _WORK and command not in ("-h", "--help", "--version"):
-            names = ", ".join(map(repr, _WORK))
-            raise Told(f"kafka-cluster: error: invalid choice: '{command}' (choose from {names})")
-        flags = [_SHORT.get(word, word) for word in (rest if command in _WORK else words)]
-        given = read_flags(f"kafka-cluster {'|'.join(_WORK)}", flags, FLAGS, _EXAMPLE)
-        if given is None:
+        called = read_command("kafka-cluster", words, _COMMANDS, FLAGS, _SHORT, _EXAMPLE)
+        if called is None:
             return 0
+        command, given = called
         if given.has("--bootstrap-controller"):
             raise Told("this cluster has no controllers of its own; give --bootstrap-server")
         with open_admin(_servers(given), given.text("--config")) as admin:

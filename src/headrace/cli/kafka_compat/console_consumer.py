@@ -1,35 +1,50 @@
-"""`kafka-avro-console-consumer` and its two siblings: records with schemas, one JSON per line.
+"""`kafka-console-consumer` and its siblings with schemas: records become lines.
 
-Without --group the partitions are assigned and nothing is committed. Values are printed as the
-Java tool prints them: Avro in its JSON encoding (a union's value is tagged with its branch),
-Protobuf in the JSON mapping with default values, JSON as it is.
+As Kafka's: every run without --group is a group of its own, `console-consumer-` and a number, that
+commits nothing; with --partition there is no group at all. A time-out is no failure.
 """
 
 from __future__ import annotations
 
-import json
+import random
 import sys
 import time
-import uuid
-from collections.abc import Callable, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.kafka import TIMEOUT_S, explain, open_consumer, read_metadata
-from headrace.cli.kafka_compat.clients import is_true, kafka_target, open_registry, unescaped
-from headrace.cli.kafka_compat.flags import Given, Takes, parse, usage
-from headrace.cli.kafka_compat.plain import Deserializer, deserializer_named
+from headrace.cli.kafka import explain, open_consumer
+from headrace.cli.kafka_compat.administering import Told, as_whole_number, complain, read_flags
+from headrace.cli.kafka_compat.clients import kafka_target, will_pass
+from headrace.cli.kafka_compat.console import formatters
+from headrace.cli.kafka_compat.console.formatters import log, open_formatter
+from headrace.cli.kafka_compat.console.places import HIDDEN_TOPICS, place_of, read_from
+from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.signals import Stopped, stoppable
+from headrace.cli.kafka_compat.superseded import (
+    OF_THE_PAST,
+    Superseded,
+    client_settings,
+    refuse_both,
+    servers_of,
+    tell,
+)
 from headrace.errors import HeadraceError
-from headrace.schemas.framing import KEY_SCHEMA_ID_HEADER, VALUE_SCHEMA_ID_HEADER
-from headrace.schemas.model import InvalidValue, SchemaType
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
+    from headrace.cli.kafka_compat.console.formatter import Formatter
     from headrace.cli.target import Target
-    from headrace.client.registry import Decoded, Serdes
 
+_CLIENT: Final = (
+    Superseded("--consumer-property", "--command-property"),
+    Superseded("--consumer.config", "--command-config"),
+)
+_FORMATTER: Final = Superseded("--property", "--formatter-property")
+_DEPRECATED: Final = (
+    "Option {old} is deprecated and will be removed in a future version. Use {new} instead."
+)
 FLAGS: Final = {
     "--bootstrap-server": Takes.VALUE,
     "--topic": Takes.VALUE,
@@ -43,245 +58,196 @@ FLAGS: Final = {
     "--group": Takes.VALUE,
     "--isolation-level": Takes.VALUE,
     "--skip-message-on-error": Takes.NOTHING,
-    "--property": Takes.PAIRS,
-    "--formatter-property": Takes.PAIRS,
-    "--formatter-config": Takes.VALUE,
     "--formatter": Takes.VALUE,
+    "--formatter-property": Takes.PAIRS,
+    "--property": Takes.PAIRS,
+    "--formatter-config": Takes.VALUE,
     "--key-deserializer": Takes.VALUE,
     "--value-deserializer": Takes.VALUE,
-    "--consumer-property": Takes.PAIRS,
     "--command-property": Takes.PAIRS,
+    "--consumer-property": Takes.PAIRS,
+    "--command-config": Takes.VALUE,
     "--consumer.config": Takes.VALUE,
     "--consumer-config": Takes.VALUE,
-    "--command-config": Takes.VALUE,
-    "--help": Takes.NOTHING,
+    "--enable-systest-events": Takes.NOTHING,
+    **OF_THE_PAST,
 }
+TOOL: Final = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+TIMED_OUT: Final = "org.apache.kafka.common.errors.TimeoutException"
 _BATCH: Final = 500
 _POLL_S: Final = 0.2
-_PARTITION_EOF: Final = -191
-_TIMESTAMP_TYPES: Final = ("NO_TIMESTAMP", "CreateTime", "LogAppendTime")
-_OFFSETS: Final = {"earliest": -2, "latest": -1}
 
 
-class UnknownSchema(HeadraceError):
-    """A record names a schema that the registry does not have: the record's fault, not ours."""
+def run(words: list[str]) -> int:
+    return consume("kafka-console-consumer", formatters.DEFAULT, words)
 
 
 def avro(words: list[str]) -> int:
-    return consume("avro", SchemaType.AVRO, words)
+    return consume("kafka-avro-console-consumer", formatters.AVRO, words)
 
 
 def json_schema(words: list[str]) -> int:
-    return consume("json-schema", SchemaType.JSON, words)
+    return consume("kafka-json-schema-console-consumer", formatters.JSON_SCHEMA, words)
 
 
 def protobuf(words: list[str]) -> int:
-    return consume("protobuf", SchemaType.PROTOBUF, words)
+    return consume("kafka-protobuf-console-consumer", formatters.PROTOBUF, words)
 
 
-def consume(name: str, schema_type: SchemaType, words: list[str]) -> int:
-    """Run one of the commands."""
-    command = f"kafka-{name}-console-consumer"
-    if not words or "--help" in words:
-        example = f"{command} --bootstrap-server 127.0.0.1:9092 --topic orders --from-beginning"
-        print(usage(command, FLAGS, example))
-        return 0 if words else 2
-    given = parse(words, FLAGS)
-    properties = given.properties(
-        "--property", "--formatter-property", files=("--formatter-config",)
-    )
-    settings = given.properties(
-        "--consumer-property",
-        "--command-property",
-        files=("--consumer.config", "--consumer-config", "--command-config"),
-    )
-    from headrace.client.registry import Serdes
+def consume(name: str, formatter_class: str, words: list[str]) -> int:
+    """Run one of the commands; its name says which formatter is the default."""
+    example = f"{name} --bootstrap-server localhost:9092 --topic orders --from-beginning"
+    try:
+        given = read_flags(name, words, FLAGS, example)
+        if given is None:
+            return 0
+        place = place_of(given)
+        if given.has("--whitelist"):
+            print("headrace: --whitelist is of the past; use --include", file=sys.stderr)
+        servers = servers_of(given)
+        refuse_both(given, _CLIENT, old_first=True)
+        refuse_both(given, (_FORMATTER,), old_first=True)
+        if formatter_class == formatters.DEFAULT:
+            # Confluent's formatters are documented with --property.
+            tell(given, (*_CLIENT, _FORMATTER), _DEPRECATED)
+        target = kafka_target(servers, consumer_settings(given))
+        class_name = given.text("--formatter") or formatter_class
+        with open_formatter(class_name, formatter_properties(given)) as formatter:
+            own = {"client.id": "console-consumer"}
+            if place.include is not None:
+                own["topic.blacklist"] = HIDDEN_TOPICS
+            consumer = open_consumer(target, own)
+            read_from(consumer, target, place)
+            return _print_all(Reading(consumer, target, formatter, given), given)
+    except (Told, WrongUsage) as error:
+        return complain(str(error))
 
-    servers = given.needed("--bootstrap-server")
-    target = kafka_target(servers, settings)
-    if key_class := given.text("--key-deserializer"):
-        properties.setdefault("key.deserializer", key_class)
-    with closing(open_registry(properties)) as registry:
-        formatter = Formatter(Serdes(registry), schema_type, properties)
-        consumer = _open(given, target)
-        reading = _Reading(consumer, target, formatter, given)
-        try:
+
+def _print_all(reading: Reading, given: Given) -> int:
+    code = 0
+    try:
+        with closing(reading.consumer), stoppable():
             reading.run()
-        except (KeyboardInterrupt, BrokenPipeError):
-            pass  # Ctrl-C is the usual end, and `| head` has seen enough.
-        finally:
-            consumer.close()
-            print(f"Processed a total of {reading.count} messages", file=sys.stderr)
-    return 0
+    except Stopped as stopped:
+        code = stopped.exit_code
+    except BrokenPipeError:
+        print("Unable to write to standard out, closing consumer.", file=sys.stderr)
+        raise
+    finally:
+        print(f"Processed a total of {reading.count} messages", file=sys.stderr)
+        if given.has("--enable-systest-events"):
+            print("shutdown_complete", flush=True)
+    return code
 
 
-def _open(given: Given, target: Target) -> Consumer:
-    """A consumer that reads what the flags say, by assignment where no group is named."""
-    topic, pattern = given.text("--topic"), given.text("--include", "--whitelist")
-    if (topic is None) == (pattern is None):
-        raise WrongUsage("one of --topic and --include is needed", "give exactly one of them")
-    group = given.text("--group") or target.properties.get("group.id")
-    beginning = given.has("--from-beginning")
-    settings: dict[str, Any] = {
-        "group.id": group or f"console-consumer-{uuid.uuid4().hex[:8]}",
-        "enable.auto.commit": group is not None,
-        "auto.offset.reset": "earliest" if beginning else "latest",
-        "isolation.level": given.text("--isolation-level") or "read_uncommitted",
-    }
-    consumer = open_consumer(target, settings)
-    partition = given.number("--partition")
-    if given.has("--offset") and partition is None:
-        raise WrongUsage("--offset needs --partition", "give both, or --from-beginning")
-    if topic is not None and (partition is not None or group is None):
-        wanted = given.text("--offset") or ("earliest" if beginning else "latest")
-        if _assign(consumer, target, topic, partition, wanted):
-            return consumer
-    consumer.subscribe([topic if topic is not None else f"^{pattern}"])
-    return consumer
+def formatter_properties(given: Given) -> dict[str, str]:
+    """What the formatter is told, by file, by flags of its own and by properties."""
+    properties = given.properties(files=("--formatter-config",))
+    for flag in ("--key-deserializer", "--value-deserializer"):
+        if class_name := given.text(flag):
+            properties[flag.removeprefix("--").replace("-", ".")] = class_name
+    return properties | given.properties("--property", "--formatter-property")
 
 
-def _assign(
-    consumer: Consumer, target: Target, topic: str, partition: int | None, wanted: str
-) -> bool:
-    """False if the topic is not there yet, so that a subscription has to wait for it."""
-    from confluent_kafka import TopicPartition
-
-    metadata = read_metadata(consumer, target)
-    known = metadata.topics.get(topic)
-    if known is None:
-        return False
-    partitions = sorted(known.partitions) if partition is None else [partition]
-    if partition is not None and partition not in known.partitions:
-        raise Failure(
-            f'topic "{topic}" has no partition {partition}',
-            f"it has 0 to {len(known.partitions) - 1}",
+def consumer_settings(given: Given) -> dict[str, str]:
+    """The settings of the client, once everything that decides about them agrees."""
+    settings = dict(client_settings(given, _CLIENT))
+    settings |= given.properties(files=("--consumer-config",))
+    groups = dict.fromkeys(
+        group for group in (given.text("--group"), settings.get("group.id")) if group is not None
+    )
+    if len(groups) > 1:
+        named = ", ".join(f"'{group}'" for group in groups)
+        raise Told(
+            "The group ids provided in different places (directly using '--group', via "
+            "'--consumer-property', or via '--consumer.config') do not match. "
+            f"Detected group ids: {named}"
         )
-    if wanted not in _OFFSETS and not wanted.isdecimal():
-        raise WrongUsage(f'--offset "{wanted}" is no offset', "use earliest, latest or a number")
-    offset = _OFFSETS.get(wanted) if wanted in _OFFSETS else int(wanted)
-    assigned = []
-    for number in partitions:
-        place = TopicPartition(topic, number, offset if offset is not None else -1)
-        if wanted == "latest":
-            # Asked now: "from now on" means from the start of the command, not of the fetching.
-            place.offset = consumer.get_watermark_offsets(place, timeout=TIMEOUT_S)[1]
-        assigned.append(place)
-    consumer.assign(assigned)
-    return True
+    if groups and given.has("--partition"):
+        raise Told("Options group and partition cannot be specified together.")
+    if groups:
+        (settings["group.id"],) = groups
+    else:
+        # Nobody will ask for this group again: no offsets are kept for it.
+        settings["group.id"] = f"console-consumer-{random.randrange(100_000)}"
+        settings.setdefault("enable.auto.commit", "false")
+    settings.setdefault("enable.auto.commit", "true")
+    reset = settings.get("auto.offset.reset")
+    if given.has("--from-beginning") and reset not in (None, "earliest"):
+        raise Told(
+            "Can't simultaneously specify --from-beginning and "
+            f"'auto.offset.reset={reset}', please remove one option"
+        )
+    beginning = "earliest" if given.has("--from-beginning") else "latest"
+    settings.setdefault("auto.offset.reset", beginning)
+    settings.setdefault("allow.auto.create.topics", "true")
+    if isolation := given.text("--isolation-level"):
+        settings["isolation.level"] = isolation
+    # As Java's consumer: what an aborted transaction left behind is read, unless told otherwise.
+    settings.setdefault("isolation.level", "read_uncommitted")
+    return settings
 
 
-class _Reading:
-    """One run: takes messages until a limit, a silence that lasts too long, or Ctrl-C."""
+class Reading:
+    """One run: takes messages until a limit, a silence that lasts too long, or a signal."""
 
     def __init__(
         self, consumer: Consumer, target: Target, formatter: Formatter, given: Given
     ) -> None:
-        self._consumer = consumer
+        self.consumer = consumer
         self._target = target
         self._formatter = formatter
-        self._most = given.number("--max-messages")
-        self._timeout_ms = given.number("--timeout-ms")
+        most = as_whole_number(given, "--max-messages")
+        self._most = -1 if most is None else most
+        timeout_ms = as_whole_number(given, "--timeout-ms")
+        self._timeout_ms = None if timeout_ms is None or timeout_ms < 0 else timeout_ms
         self._skips = given.has("--skip-message-on-error")
         self.count = 0
 
     def run(self) -> None:
         out = sys.stdout.buffer
         heard = time.monotonic()
-        while self._most is None or self._most < 0 or self.count < self._most:
-            left = _BATCH if self._most is None or self._most < 0 else self._most - self.count
-            messages = self._consumer.consume(min(left, _BATCH), timeout=_POLL_S)
-            if any(message.error() is None for message in messages):
-                heard = time.monotonic()
+        while self._most == -1 or self.count < self._most:
+            left = _BATCH if self._most == -1 else self._most - self.count
+            messages = self.consumer.consume(min(left, _BATCH), timeout=self._patience_s())
             for message in messages:
-                self._take(message, out)
+                if self._take(message, out):
+                    heard = time.monotonic()
             out.flush()
             silence_ms = (time.monotonic() - heard) * 1000
-            if self._timeout_ms is not None and 0 <= self._timeout_ms < silence_ms:
+            if self._timeout_ms is not None and self._timeout_ms < silence_ms:
+                log("ERROR Error processing message, terminating consumer process: ", TOOL)
+                print(TIMED_OUT, file=sys.stderr)
                 return
 
-    def _take(self, message: Message, out: BinaryIO) -> None:
+    def _patience_s(self) -> float:
+        return _POLL_S if self._timeout_ms is None else min(_POLL_S, self._timeout_ms / 1000)
+
+    def _take(self, message: Message, out: BinaryIO) -> bool:
+        """Print one message; whether it was one."""
         error = message.error()
         if error is not None:
-            if error.code() != _PARTITION_EOF and not error.retriable():
+            if not will_pass(error):
                 raise explain(error, self._target, f"partition {message.partition()}")
-            return
+            return False
         self.count += 1
         try:
             out.write(self._formatter.line(message))
-        except (InvalidValue, UnknownSchema) as fault:
+        except HeadraceError as fault:
+            if not blames_record(fault):
+                raise
             place = f"partition {message.partition()} offset {message.offset()}"
             if not self._skips:
                 remedy = "skip such records with --skip-message-on-error"
                 raise Failure(f"{place}: {fault}", remedy) from None
             print(f"headrace: {place}: {fault}", file=sys.stderr)
+        return True
 
 
-class Formatter:
-    """A record as a line, by the properties of Confluent's formatter."""
+def blames_record(fault: HeadraceError) -> bool:
+    """Whether a record cannot be shown, rather than the registry be reached."""
+    from headrace.cli.kafka_compat.console.schema_values import UnknownSchema
+    from headrace.errors import CorruptData
+    from headrace.schemas.model import InvalidValue
 
-    def __init__(
-        self, serdes: Serdes, schema_type: SchemaType, properties: Mapping[str, str]
-    ) -> None:
-        self._serdes = serdes
-        self._type = schema_type
-        self._shows: Callable[[str], bool] = lambda name: is_true(properties, f"print.{name}")
-        self._separator = unescaped(properties.get("key.separator", "\t"))
-        self._id_separator = unescaped(properties.get("schema.id.separator", "\t"))
-        self._end = unescaped(properties.get("line.separator", "\n"))
-        self._null = properties.get("null.literal", "null")
-        key_class = properties.get("key.deserializer")
-        self._key: Deserializer | None = deserializer_named(key_class) if key_class else None
-
-    def line(self, message: Any) -> bytes:
-        """The parts that are asked for, in the order that the Java tool has."""
-        parts = []
-        if self._shows("timestamp"):
-            kind, timestamp = message.timestamp()
-            parts.append(f"{_TIMESTAMP_TYPES[kind]}:{timestamp}" if kind else _TIMESTAMP_TYPES[0])
-        if self._shows("partition"):
-            parts.append(f"Partition:{message.partition()}")
-        if self._shows("offset"):
-            parts.append(f"Offset:{message.offset()}")
-        if self._shows("headers"):
-            parts.append(_headers(message.headers() or ()))
-        if self._shows("key"):
-            plain = self._key
-            if plain is not None:
-                parts.append(self._null if message.key() is None else plain(message.key()))
-            else:
-                parts.append(self._shown(message, message.key(), KEY_SCHEMA_ID_HEADER))
-        parts.append(self._shown(message, message.value(), VALUE_SCHEMA_ID_HEADER))
-        return (self._separator.join(parts) + self._end).encode()
-
-    def _shown(self, message: Any, data: bytes | None, header_name: str) -> str:
-        if data is None:
-            return self._null
-        header = next(
-            (value for name, value in reversed(message.headers() or ()) if name == header_name),
-            None,
-        )
-        decoded = self._decoded(data, header)
-        text = json.dumps(decoded.value, separators=(",", ":"), ensure_ascii=False)
-        if self._shows("schema.ids"):
-            shown = decoded.schema_id if decoded.schema_id is not None else decoded.guid
-            text += f"{self._id_separator}{shown}"
-        return text
-
-    def _decoded(self, data: bytes, header: bytes | None) -> Decoded:
-        from headrace.client.registry import RegistryRefused
-
-        try:
-            return self._serdes.decode(data, header=header, expected=self._type)
-        except RegistryRefused as refused:
-            if refused.http_status == 404:
-                raise UnknownSchema(str(refused)) from None
-            raise
-
-
-def _headers(headers: Any) -> str:
-    if not headers:
-        return "NO_HEADERS"
-    return ",".join(
-        f"{name}:{'null' if value is None else value.decode(errors='replace')}"
-        for name, value in headers
-    )
+    return isinstance(fault, InvalidValue | UnknownSchema | CorruptData)

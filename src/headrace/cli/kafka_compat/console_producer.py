@@ -1,47 +1,44 @@
-"""`kafka-avro-console-producer` and its two siblings: lines of JSON become records with schemas."""
+"""`kafka-console-producer` and its siblings with schemas: lines become records."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import closing
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from headrace.cli.failures import Failure
+from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.kafka import explain, open_producer
-from headrace.cli.kafka_compat.clients import is_true, kafka_target, open_registry, unescaped
-from headrace.cli.kafka_compat.flags import Given, Takes, parse, usage
-from headrace.cli.kafka_compat.plain import serializer_named
-from headrace.cli.kafka_compat.writing import Write, find_writer
-from headrace.schemas.model import InvalidValue, SchemaType
+from headrace.cli.kafka_compat.administering import Told, complain, need, read_flags
+from headrace.cli.kafka_compat.clients import kafka_target
+from headrace.cli.kafka_compat.console import readers
+from headrace.cli.kafka_compat.console.readers import open_reader
+from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.signals import Stopped, stoppable
+from headrace.cli.kafka_compat.superseded import (
+    OF_THE_PAST,
+    Superseded,
+    client_settings,
+    refuse_both,
+    servers_of,
+    tell,
+)
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message, Producer
 
-FLAGS: Final = {
-    "--bootstrap-server": Takes.VALUE,
-    "--broker-list": Takes.VALUE,
-    "--topic": Takes.VALUE,
-    "--property": Takes.PAIRS,
-    "--reader-property": Takes.PAIRS,
-    "--reader-config": Takes.VALUE,
-    "--line-reader": Takes.VALUE,
-    "--producer-property": Takes.PAIRS,
-    "--command-property": Takes.PAIRS,
-    "--producer.config": Takes.VALUE,
-    "--producer-config": Takes.VALUE,
-    "--command-config": Takes.VALUE,
-    "--compression-codec": Takes.MAYBE,
-    "--request-required-acks": Takes.VALUE,
-    "--request-timeout-ms": Takes.VALUE,
-    "--message-send-max-retries": Takes.VALUE,
-    "--retry-backoff-ms": Takes.VALUE,
-    "--max-block-ms": Takes.VALUE,
-    "--timeout": Takes.VALUE,
-    "--batch-size": Takes.VALUE,
-    "--sync": Takes.NOTHING,
-    "--help": Takes.NOTHING,
-}
+    from headrace.cli.kafka_compat.console.lines import Line
+
+_CLIENT: Final = (
+    Superseded("--producer.config", "--command-config"),
+    Superseded("--producer-property", "--command-property"),
+)
+_READER: Final = Superseded("--property", "--reader-property")
+_DEPRECATED: Final = (
+    "Warning: {old} is deprecated and will be removed in a future version. Use {new} instead."
+)
+_PARTITION_MEMORY: Final = (
+    "Warning: --max-partition-memory-bytes is deprecated and will be removed in "
+    "Apache Kafka 5.0. Use --batch-size instead."
+)
 _SETTINGS: Final = {
     "--request-required-acks": "acks",
     "--request-timeout-ms": "request.timeout.ms",
@@ -49,40 +46,81 @@ _SETTINGS: Final = {
     "--retry-backoff-ms": "retry.backoff.ms",
     "--max-block-ms": "message.timeout.ms",
     "--timeout": "linger.ms",
+    "--metadata-expiry-ms": "metadata.max.age.ms",
+    "--max-memory-bytes": "buffer.memory",
+    "--socket-buffer-size": "send.buffer.bytes",
     "--batch-size": "batch.size",
+    "--max-partition-memory-bytes": "batch.size",
 }
-MAX_LINE_BYTES: Final = 32 << 20
+FLAGS: Final = {
+    "--bootstrap-server": Takes.VALUE,
+    "--topic": Takes.VALUE,
+    "--sync": Takes.NOTHING,
+    "--compression-codec": Takes.MAYBE,
+    "--line-reader": Takes.VALUE,
+    "--reader-property": Takes.PAIRS,
+    "--property": Takes.PAIRS,
+    "--reader-config": Takes.VALUE,
+    "--command-property": Takes.PAIRS,
+    "--producer-property": Takes.PAIRS,
+    "--command-config": Takes.VALUE,
+    "--producer.config": Takes.VALUE,
+    "--producer-config": Takes.VALUE,
+    **dict.fromkeys(_SETTINGS, Takes.VALUE),
+    **OF_THE_PAST,
+}
 _FLUSH_S: Final = 60.0
 
 
+def run(words: list[str]) -> int:
+    return produce("kafka-console-producer", readers.LINES, words)
+
+
 def avro(words: list[str]) -> int:
-    return produce("avro", SchemaType.AVRO, words)
+    return produce("kafka-avro-console-producer", readers.AVRO, words)
 
 
 def json_schema(words: list[str]) -> int:
-    return produce("json-schema", SchemaType.JSON, words)
+    return produce("kafka-json-schema-console-producer", readers.JSON_SCHEMA, words)
 
 
 def protobuf(words: list[str]) -> int:
-    return produce("protobuf", SchemaType.PROTOBUF, words)
+    return produce("kafka-protobuf-console-producer", readers.PROTOBUF, words)
 
 
-def produce(name: str, schema_type: SchemaType, words: list[str]) -> int:
-    """Run one of the commands."""
-    command = f"kafka-{name}-console-producer"
-    if not words or "--help" in words:
-        example = f"{command} --bootstrap-server 127.0.0.1:9092 --topic orders "
-        print(usage(command, FLAGS, example + "--property value.schema.file=order.avsc"))
-        return 0 if words else 2
-    given = parse(words, FLAGS)
-    properties = given.properties("--property", "--reader-property", files=("--reader-config",))
-    topic = given.needed("--topic")
-    target = kafka_target(given.needed("--bootstrap-server", "--broker-list"), _settings(given))
-    reader = LineReader(schema_type, topic, properties)
-    sending = _Sending(open_producer(target, {"linger.ms": 5}), topic, sync=given.has("--sync"))
+def produce(name: str, reader_class: str, words: list[str]) -> int:
+    """Run one of the commands; its name says which reader is the default."""
+    example = f"{name} --bootstrap-server localhost:9092 --topic orders < orders.txt"
     try:
-        for line in reader.read():
-            sending.send(line)
+        given = read_flags(name, words, FLAGS, example)
+        if given is None:
+            return 0
+        return _send_lines(given, given.text("--line-reader") or reader_class)
+    except (Told, WrongUsage) as error:
+        return complain(str(error))
+
+
+def _send_lines(given: Given, reader_class: str) -> int:
+    need(given, "--topic")
+    refuse_both(given, (*_CLIENT, _READER), old_first=False)
+    if reader_class == readers.LINES:
+        # Confluent's readers are documented with --property, and so are not told to give it up.
+        tell(given, (*reversed(_CLIENT), _READER), _DEPRECATED)
+    if given.has("--max-partition-memory-bytes"):
+        print(_PARTITION_MEMORY)
+    sys.stdout.flush()
+    topic = given.needed("--topic")
+    target = kafka_target(servers_of(given), _settings(given))
+    properties = given.properties("--property", "--reader-property", files=("--reader-config",))
+    reader = open_reader(reader_class, topic, properties)
+    producer = open_producer(target, {"linger.ms": 5, "client.id": "console-producer"})
+    sending = _Sending(producer, topic, sync=given.has("--sync"))
+    try:
+        with stoppable():
+            for line in reader.read(sys.stdin.buffer):
+                sending.send(line)
+    except Stopped as stopped:
+        return stopped.exit_code
     finally:
         sending.flush()
     for error in sending.errors.values():
@@ -91,75 +129,14 @@ def produce(name: str, schema_type: SchemaType, words: list[str]) -> int:
 
 
 def _settings(given: Given) -> dict[str, str]:
-    settings = given.properties(
-        "--producer-property",
-        "--command-property",
-        files=("--producer.config", "--producer-config", "--command-config"),
-    )
+    settings = dict(client_settings(given, _CLIENT))
+    settings |= given.properties(files=("--producer-config",))
     for flag, name in _SETTINGS.items():
         if (value := given.text(flag)) is not None:
             settings[name] = value
     if given.has("--compression-codec"):
         settings["compression.type"] = given.text("--compression-codec") or "gzip"
     return settings
-
-
-class Line(NamedTuple):
-    """One record."""
-
-    key: bytes | None
-    value: bytes | None
-
-
-class LineReader:
-    """Lines of standard input, by the properties of Confluent's reader."""
-
-    def __init__(self, schema_type: SchemaType, topic: str, properties: Mapping[str, str]) -> None:
-        self._separator = unescaped(properties.get("key.separator", "\t"))
-        self._marker = properties.get("null.marker")
-        self._goes_on = is_true(properties, "ignore.error")
-        self._key: Write | None = None
-        with closing(open_registry(properties)) as registry:
-            self._value = find_writer(registry, schema_type, topic, properties, is_key=False)
-            if is_true(properties, "parse.key"):
-                key_class = properties.get("key.serializer")
-                if key_class and not key_class.startswith("io.confluent."):
-                    self._key = serializer_named(key_class)
-                else:
-                    self._key = find_writer(registry, schema_type, topic, properties, is_key=True)
-
-    def read(self) -> Iterator[Line]:
-        """Every line; a bad one ends the command, or is told and left out with ignore.error."""
-        number = 0
-        while raw := sys.stdin.buffer.readline(MAX_LINE_BYTES + 1):
-            number += 1
-            if len(raw) > MAX_LINE_BYTES:
-                raise Failure(f"line {number} has more than {MAX_LINE_BYTES} bytes")
-            text = raw.rstrip(b"\r\n")
-            if not text.strip():
-                continue
-            try:
-                yield self._parse(text.decode())
-            except (InvalidValue, UnicodeDecodeError) as fault:
-                reason = "it is not UTF-8" if isinstance(fault, UnicodeDecodeError) else fault
-                if not self._goes_on:
-                    raise Failure(f"line {number}: {reason}", _IGNORE) from None
-                print(f"headrace: line {number}: {reason}", file=sys.stderr)
-
-    def _parse(self, text: str) -> Line:
-        key = None
-        if self._key is not None:
-            head, found, text = text.partition(self._separator)
-            if not found:
-                raise InvalidValue(f"no key separator {self._separator!r} is in it")
-            key = self._write(self._key, head)
-        return Line(key, self._write(self._value, text))
-
-    def _write(self, write: Write, text: str) -> bytes | None:
-        return None if text == self._marker else write(text)
-
-
-_IGNORE: Final = "what came before it is written; --property ignore.error=true goes on"
 
 
 class _Sending:
@@ -177,7 +154,11 @@ class _Sending:
         while True:
             try:
                 self._producer.produce(
-                    self._topic, line.value, line.key, on_delivery=self._on_delivery
+                    self._topic,
+                    line.value,
+                    line.key,
+                    headers=line.headers or None,
+                    on_delivery=self._on_delivery,
                 )
             except BufferError:
                 # The queue is full: wait until some of it has been delivered.

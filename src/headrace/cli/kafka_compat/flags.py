@@ -24,16 +24,25 @@ class Takes(Enum):
     VALUE = "a value"
     MAYBE = "a value or nothing"
     PAIRS = "key=value, and may be repeated"
+    MANY = "one value or more, up to the next flag"
 
 
 class Given:
     """The flags of one command line."""
 
-    def __init__(self, values: Mapping[str, list[str]]) -> None:
-        self._values = values
+    def __init__(self, sequence: Iterable[tuple[str, str]]) -> None:
+        self.sequence = tuple(sequence)
+        """Each flag with its value, in the order in which they were given."""
+        self._values: dict[str, list[str]] = {}
+        for flag, value in self.sequence:
+            self._values.setdefault(flag, []).append(value)
 
     def has(self, flag: str) -> bool:
         return flag in self._values
+
+    def all(self, flag: str) -> list[str]:
+        """The values of a flag that may be repeated."""
+        return self._values.get(flag, [])
 
     def text(self, *flags: str) -> str | None:
         """The value of the first of these that was given; of one given twice, the last."""
@@ -68,15 +77,14 @@ class Given:
 
 def parse(words: list[str], known: Mapping[str, Takes]) -> Given:
     """The flags, or a usage error that names the word at fault."""
-    values: dict[str, list[str]] = {}
+    sequence: list[tuple[str, str]] = []
     rest = list(reversed(words))
     while rest:
         word, equals, value = rest.pop().partition("=")
-        flag = _named(word, known)
+        flag = full_name(word, known)
         takes = known.get(flag)
         if takes is None:
-            hint = did_you_mean(flag, known) or "see --help"
-            raise WrongUsage(f'"{flag}" is no flag of this command', hint)
+            raise no_flag(flag, known)
         if takes is Takes.NOTHING:
             value = ""
         elif not equals:
@@ -84,13 +92,23 @@ def parse(words: list[str], known: Mapping[str, Takes]) -> Given:
                 value = rest.pop()
             elif takes is not Takes.MAYBE:
                 raise WrongUsage(f"{flag} needs {takes.value}", "see --help")
+        if takes is Takes.MANY:
+            while rest and not rest[-1].startswith("--"):
+                sequence.append((flag, value))
+                value = rest.pop()
         if takes is Takes.PAIRS and "=" not in value:
             raise WrongUsage(f'{flag} "{value}" has no value', f"write {flag} KEY=VALUE")
-        values.setdefault(flag, []).append(value)
-    return Given(values)
+        sequence.append((flag, value))
+    return Given(sequence)
 
 
-def _named(word: str, known: Mapping[str, Takes]) -> str:
+def no_flag(flag: str, known: Iterable[str]) -> WrongUsage:
+    """What to raise about a word that is in no table."""
+    hint = did_you_mean(flag, known) or "see --help"
+    return WrongUsage(f'"{flag}" is no flag of this command', hint)
+
+
+def full_name(word: str, known: Mapping[str, Takes]) -> str:
     """The flag that a word stands for; the word itself if it stands for none."""
     if word in known or not word.startswith("-"):
         return word
@@ -117,9 +135,14 @@ def read_properties(path: str) -> dict[str, str]:
 
 def usage(name: str, known: Mapping[str, Takes], example: str) -> str:
     """What `--help` prints."""
-    lines = [f"Usage: {name} [FLAGS]", ""]
-    lines += [
-        f"  {flag}{'' if takes is Takes.NOTHING else f' <{takes.value}>'}"
-        for flag, takes in known.items()
-    ]
-    return "\n".join([*lines, "", f"Example: {example}"])
+    from headrace.cli.kafka_compat.flag_words import words_of
+
+    rows = []
+    for flag, takes in known.items():
+        words = words_of(name, flag)
+        value = words.value if words else ("" if takes is Takes.NOTHING else f"<{takes.value}>")
+        shown = f"[{value}]" if takes is Takes.MAYBE else value
+        rows.append((f"{flag} {shown}".rstrip(), words.meaning if words else ""))
+    width = max((len(left) for left, _ in rows), default=0)
+    lines = [f"  {left:<{width}}  {right}".rstrip() for left, right in rows]
+    return "\n".join([f"Usage: {name} [FLAGS]", "", *lines, "", f"Example: {example}"])

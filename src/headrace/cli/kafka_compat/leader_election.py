@@ -13,11 +13,11 @@ from headrace.cli.kafka_compat.administering import (
     as_whole_number,
     bare,
     complain,
-    java_name,
     open_admin,
     read_flags,
 )
 from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.java_errors import java_name
 from headrace.errors import Error, HeadraceError
 from headrace.types import TopicPartition
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.cli.administration import plans, throttles
-from headrace.cli.administration.client import Admin, Fault
+from headrace.cli.administration.client import Admin, Fault, Refused
 from headrace.cli.administration.plans import Assignment, BadPlan, Plan
 from headrace.cli.administration.views import BrokerView, Reassignment
 from headrace.cli.kafka_compat.administering import (
@@ -29,6 +29,7 @@ from headrace.cli.kafka_compat.administering import (
     read_flags,
 )
 from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.java_errors import java_name
 from headrace.cli.kafka_compat.log_dir_moves import (
     describe_moves,
     folders_of,
@@ -36,7 +37,7 @@ from headrace.cli.kafka_compat.log_dir_moves import (
     move_states,
     start_moves,
 )
-from headrace.errors import HeadraceError
+from headrace.errors import Error, HeadraceError
 from headrace.types import TopicPartition
 
 _ACTIONS: Final = ("--generate", "--execute", "--verify", "--cancel", "--list")
@@ -86,6 +87,7 @@ _EXISTING: Final = (
     "--additional flag can also be used to change the throttle by resubmitting the current "
     "reassignment."
 )
+_NO_BROKERS: Final = "All brokers are currently fenced, or have all their log directories cordoned."
 _VERIFY: Final = (
     "Warning: You must run --verify periodically, until the reassignment completes, to ensure the "
     "throttle is removed."
@@ -105,6 +107,9 @@ def run(words: list[str]) -> int:
             _WORK[action](admin, given)
     except Told as error:
         print(error)
+        return FAILED
+    except Refused as error:
+        print(f"Error: {java_name(error.error)}: {error}")
         return FAILED
     except HeadraceError as error:
         print(f"Error: {bare(error)}")
@@ -136,6 +141,8 @@ def _generate(admin: Admin, given: Given) -> None:
     wanted = _broker_ids(given.needed("--broker-list"))
     now = plans.current(admin.describe(names))
     brokers = [each for each in admin.describe_cluster().brokers if each.id in wanted]
+    if not brokers:
+        raise BadPlan(_NO_BROKERS)
     brokers = _with_racks(brokers, aware=not given.has("--disable-rack-aware"))
     start, shift = random.randrange(max(len(brokers), 1)), random.randrange(max(len(brokers), 1))
     proposed = plans.spread(now, brokers, start_index=start, shift=shift)
@@ -284,11 +291,12 @@ def _where_now(admin: Admin, wanted: Assignment) -> Assignment:
     known = {topic.name for topic in admin.topics()}
     for topic in sorted({where.topic for where in wanted}):
         if topic not in known:
-            raise BadPlan(f"Topic {topic} not found.")
+            raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {topic} not found.")
     now = plans.current(admin.describe({where.topic for where in wanted}))
     missing = sorted(wanted.keys() - now.keys())
     if missing:
-        raise BadPlan(f"Unable to find partition: {', '.join(map(str, missing))}")
+        listed = ", ".join(map(str, missing))
+        raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition: {listed}")
     return {where: now[where] for where in wanted}
 
 
@@ -326,8 +334,8 @@ def _plan(given: Given) -> Plan:
 def _read(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadPlan(f"{path} cannot be read ({error})") from None
+    except (OSError, UnicodeDecodeError):
+        raise BadPlan(f"Unable to read file {path}") from None
 
 
 def _timeout_ms(given: Given) -> int:

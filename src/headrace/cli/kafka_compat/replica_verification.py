@@ -43,13 +43,14 @@ FLAGS: Final = {
     "--max-wait-ms": Takes.VALUE,
     "--report-interval-ms": Takes.VALUE,
 }
+REPORT_INTERVAL_MS: Final = 30_000
 _EXAMPLE: Final = "kafka-replica-verification --broker-list localhost:9092 --topics-include orders"
 _LATEST: Final = -1
 _NO_RACK: Final = "replica-verification"
 _PAUSE_S: Final = 0.2
 
 
-def run(words: list[str]) -> int:
+def run(words: list[str], clock: Callable[[], float] = time.monotonic) -> int:
     try:
         given = read_flags("kafka-replica-verification", words, FLAGS, _EXAMPLE)
         if given is None:
@@ -58,12 +59,12 @@ def run(words: list[str]) -> int:
             need(given, "--broker-list")
         servers = given.needed("--broker-list", "--bootstrap-server")
         with open_admin(servers, given.text("--command-config")) as admin:
-            return _verify(admin, given)
+            return _verify(admin, given, clock)
     except HeadraceError as error:
         return complain(bare(error))
 
 
-def _verify(admin: Admin, given: Given) -> int:
+def _verify(admin: Admin, given: Given, clock: Callable[[], float]) -> int:
     pattern = topic_pattern(given.text("--topics-include", "--topic-white-list") or ".*")
     topics = [topic for topic in admin.topics() if pattern.fullmatch(topic.name)]
     if not topics:
@@ -77,19 +78,19 @@ def _verify(admin: Admin, given: Given) -> int:
         max_wait_ms=_number(given, "--max-wait-ms", 1_000),
     )
     _say(f"verification process is started{'.' if given.has('--topic-white-list') else ''}")
-    interval_s = _number(given, "--report-interval-ms", 30_000) / 1000
-    reported = time.monotonic()
+    interval_s = _number(given, "--report-interval-ms", REPORT_INTERVAL_MS) / 1000
+    reported = clock()
     while True:
         if not verification.round(name):
             return FAILED
-        if time.monotonic() - reported > interval_s:
+        if clock() - reported > interval_s:
             lag, where, offset = verification.max_lag()
             count = len(verification.offsets)
             _say(
                 f"max lag is {lag} for partition {name(where)} at offset {offset} among "
                 f"{count} partitions"
             )
-            reported = time.monotonic()
+            reported = clock()
 
 
 def _number(given: Given, flag: str, default: int) -> int:

@@ -17,6 +17,7 @@ from headrace.cli.administration.views import (
     is_under_replicated,
     replication_factor,
 )
+from headrace.cli.kafka_compat.java_order import hash_map_order
 from headrace.types import ZERO_UUID, TopicPartition, uuid_to_text
 
 
@@ -39,8 +40,11 @@ def report(
     overridden_only: bool,
 ) -> Iterator[str]:
     """The lines."""
-    for topic in topics:
-        changed = [each for each in settings[topic.name] if not each.is_default]
+    by_name = {topic.name: topic for topic in topics}
+    # Kafka's tool has them from one map and puts them into another.
+    ordered = hash_map_order(hash_map_order(by_name), len(by_name))
+    for topic in (by_name[name] for name in ordered):
+        changed = _changed(settings[topic.name])
         moves = {
             each.number: reassignments.get(TopicPartition(topic.name, each.number))
             for each in topic.partitions
@@ -68,6 +72,11 @@ def kinds_of(
         Filter.AT_MIN_ISR: is_at_min_isr(partition, min_isr),
     }
     return {kind for kind, yes in answers.items() if yes}
+
+
+def _changed(settings: Sequence[Setting]) -> list[Setting]:
+    by_name = {each.name: each for each in settings}
+    return [by_name[name] for name in hash_map_order(by_name) if not by_name[name].is_default]
 
 
 def _topic_line(topic: TopicView, changed: Sequence[Setting], move: Reassignment | None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from headrace.cli.administration.client import Admin, Refused
+from headrace.cli.administration.client import PAGE, Admin, Refused
 from headrace.cli.administration.views import TopicView
 from headrace.cli.kafka_compat.administering import (
     CONNECTING,
@@ -46,7 +46,7 @@ FLAGS: Final = {
     "--partitions": Takes.VALUE,
     "--replication-factor": Takes.VALUE,
     "--replica-assignment": Takes.VALUE,
-    "--config": Takes.PAIRS,
+    "--config": Takes.VALUE,
     "--delete-config": Takes.VALUE,
     **dict.fromkeys(_FILTERS, Takes.NOTHING),
     "--topics-with-overrides": Takes.NOTHING,
@@ -74,6 +74,10 @@ _EXAMPLE: Final = (
 _COLLISIONS: Final = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') "
     "could collide. To avoid issues it is best to use either, but not both."
+)
+_NO_VALUE: Final = (
+    "requirement failed: Invalid topic config: all configs to be added must be in the format "
+    '"key=val".'
 )
 _MAX_REPLICATION_FACTOR: Final = 32767
 
@@ -130,6 +134,8 @@ def _create(admin: Admin, given: Given) -> None:
     partitions = as_whole_number(given, "--partitions")
     replicas = as_whole_number(given, "--replication-factor")
     assignment = parse_assignment(given.text("--replica-assignment"))
+    if not all("=" in pair for pair in given.all("--config")):
+        raise Told(_NO_VALUE)
     if "." in name or "_" in name:
         print(_COLLISIONS)
     if replicas is not None and not 1 <= replicas <= _MAX_REPLICATION_FACTOR:
@@ -168,7 +174,8 @@ def _delete(admin: Admin, given: Given) -> None:
 
 def _describe(admin: Admin, given: Given) -> None:
     names = [topic.name for topic in _required(admin, given)]
-    topics = admin.describe(names)
+    page_size = as_whole_number(given, "--partition-size-limit-per-response") or PAGE
+    topics = admin.describe(names, page_size=page_size)
     partitions = [
         TopicPartition(topic.name, each.number) for topic in topics for each in topic.partitions
     ]

@@ -57,6 +57,7 @@ def stop(words: list[str], processes: Path = Path("/proc")) -> int:
         return 0
     if len(words) > 1:
         raise WrongUsage("more than one file is given", STOP_USAGE)
+    _refuse_flag(words, STOP_USAGE)
     config = _config_of(words[0]) if words else None
     found = list(_servers(processes, config))
     if not found:
@@ -72,9 +73,16 @@ def stop(words: list[str], processes: Path = Path("/proc")) -> int:
     return 0
 
 
+def _refuse_flag(words: list[str], usage: str) -> None:
+    """A flag that is none is not taken for the name of a file."""
+    if words and words[0].startswith("-") and words[0] != "--override":
+        raise WrongUsage(f'"{words[0]}" is no flag of this command', usage)
+
+
 def _server(words: list[str], daemon: bool) -> ZooKeeperServer:
     from headrace.cli.zookeeper import server_from
 
+    _refuse_flag(words, START_USAGE)
     if not words or words[0].startswith("-"):
         raise WrongUsage("no zookeeper.properties is given", START_USAGE)
     properties = read_properties(words[0])

@@ -107,7 +107,7 @@ def main() -> int:
 
     threading.Thread(target=_stop_with_input, daemon=True).start()
     where = ["--data", sys.argv[1], "--host", "127.0.0.1", "--port", "0"]
-    return headrace(["up", "--only", "broker", *where])
+    return headrace(["up", "--only", "broker", "--set", "metrics.listener=", *where])
 
 
 if __name__ == "__main__":

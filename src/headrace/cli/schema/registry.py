@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import typer
 
+from headrace.cli import profiles
 from headrace.cli.completion import complete_subject
 from headrace.cli.failures import Failure, did_you_mean
 from headrace.cli.options import parse_pairs
@@ -84,7 +85,8 @@ class Registry:
         # A tenth of a second that `--help` need not wait for.
         from headrace.client.registry import RegistryClient, registry_settings
 
-        given = {"schema.registry.url": url, **parse_pairs(properties, "-X")}
+        kept = {"schema.registry.url": url, **profiles.settings_for_registry(url)}
+        given = {**kept, **parse_pairs(properties, "-X")}
         self.client = RegistryClient(registry_settings(given))
 
     def __enter__(self) -> Self:

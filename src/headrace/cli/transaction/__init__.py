@@ -7,6 +7,15 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from headrace.cli.administration.hanging import find_hanging
+from headrace.cli.administration.transactions import (
+    STATES,
+    Described,
+    ProducerState,
+    describe_producers,
+    describe_transaction,
+    list_transactions,
+)
 from headrace.cli.completion import complete_topic
 from headrace.cli.direct import open_brokers
 from headrace.cli.durations import parse_duration_ms, show_duration
@@ -23,15 +32,6 @@ from headrace.cli.output import Output, emit, emit_rows, table
 from headrace.cli.record_text import iso_timestamp
 from headrace.cli.target import parse_target
 from headrace.cli.transaction import ending
-from headrace.cli.transaction.hanging import find_hanging
-from headrace.cli.transaction.view import (
-    STATES,
-    Described,
-    ProducerState,
-    describe_producers,
-    describe_transaction,
-    list_transactions,
-)
 
 app = typer.Typer(help="See transactions, find those that hang, end them.")
 
@@ -108,7 +108,7 @@ def describe(
 
 
 def _view(described: Described, now_ms: int) -> dict[str, Any]:
-    started = described.start_time_ms
+    started = described.open_since_ms
     return {
         "transactional_id": described.transactional_id,
         "state": described.state,

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
+from headrace.cli.administration.hanging import look_up, orphans_among
+from headrace.cli.administration.transactions import (
+    ProducerState,
+    describe_producers,
+    terminate,
+    write_abort,
+)
 from headrace.cli.completion import complete_topic
-from headrace.cli.direct import Brokers, Keeper, open_brokers, raise_for
+from headrace.cli.direct import Brokers, open_brokers
 from headrace.cli.failures import Failure
 from headrace.cli.options import (
     DEFAULT_SERVERS,
@@ -19,10 +26,6 @@ from headrace.cli.options import (
 )
 from headrace.cli.output import Output, emit_rows
 from headrace.cli.target import parse_target
-from headrace.cli.transaction.hanging import look_up, orphans_among
-from headrace.cli.transaction.view import ProducerState, describe_producers, describe_transaction
-
-_TIMEOUT_MS: Final = 60_000
 
 
 def abort(
@@ -52,7 +55,7 @@ def abort(
         producer = _find(brokers, topic, partition, start_offset)
         if not force:
             _require_hanging(brokers, producer)
-        _write_abort(brokers, producer)
+        write_abort(brokers, producer)
     rows = [
         {
             "topic": topic,
@@ -92,33 +95,6 @@ def _require_hanging(brokers: Brokers, producer: ProducerState) -> None:
     )
 
 
-def _write_abort(brokers: Brokers, producer: ProducerState) -> None:
-    from headrace.wire.messages.write_txn_markers import (
-        WritableTxnMarker,
-        WritableTxnMarkerTopic,
-        WriteTxnMarkersRequest,
-    )
-
-    marker = WritableTxnMarker(
-        producer_id=producer.producer_id,
-        producer_epoch=producer.producer_epoch,
-        transaction_result=False,
-        topics=[
-            WritableTxnMarkerTopic(name=producer.topic, partition_indexes=[producer.partition])
-        ],
-        # A producer that has never seen a marker has not seen a coordinator's epoch either.
-        coordinator_epoch=producer.coordinator_epoch or 0,
-    )
-    answer = brokers.ask_leader(
-        producer.topic,
-        producer.partition,
-        WriteTxnMarkersRequest(markers=[marker]),
-        lambda response: int(response.markers[0].topics[0].partitions[0].error_code),
-    )
-    code = answer.markers[0].topics[0].partitions[0].error_code
-    raise_for(code, f"{producer.topic}:{producer.partition}")
-
-
 def force_terminate(
     transactional_id: Annotated[str, typer.Argument(metavar="ID", show_default=False)],
     servers: Servers = DEFAULT_SERVERS,
@@ -126,29 +102,16 @@ def force_terminate(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Abort the open transaction of an id and fence the producer that had it."""
-    from headrace.wire.messages.init_producer_id import InitProducerIdRequest
-
     target = parse_target(servers, properties)
     began = time.monotonic()
     with open_brokers(target) as brokers:
-        # InitProducerId would create an id that nobody has ever used.
-        before = describe_transaction(brokers, transactional_id)
-        answer = brokers.ask_coordinator(
-            Keeper.TRANSACTION,
-            transactional_id,
-            InitProducerIdRequest(
-                transactional_id=transactional_id,
-                transaction_timeout_ms=before.timeout_ms or _TIMEOUT_MS,
-            ),
-            lambda response: int(response.error_code),
-        )
-        raise_for(answer.error_code, f'transactional id "{transactional_id}"')
+        before, now = terminate(brokers, transactional_id)
     rows = [
         {
             "transactional_id": transactional_id,
             "state_before": before.state,
-            "producer_id": answer.producer_id,
-            "producer_epoch": answer.producer_epoch,
+            "producer_id": now.producer_id,
+            "producer_epoch": now.producer_epoch,
             "result": "terminated",
             "seconds": round(time.monotonic() - began, 3),
         }

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.classic import ClassicGroup, ClassicState
+from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.listing import Group
 from headrace.coordinator.group.offsets import CommittedOffset, CommittedOffsets, tombstone
 from headrace.coordinator.group.protocol import PROTOCOL_TYPE
@@ -19,7 +20,11 @@ from headrace.types import NO_TIMESTAMP
 
 
 def expired_records(
-    group: Group, offsets: CommittedOffsets, *, retention_ms: int, now_ms: int
+    group: ClassicGroup | ConsumerGroup,
+    offsets: CommittedOffsets,
+    *,
+    retention_ms: int,
+    now_ms: int,
 ) -> list[StateRecord]:
     """Tombstones for what nobody has needed for so long, and for the group if nothing is left."""
     age_since_ms = _age_of_offsets(group)
@@ -39,7 +44,7 @@ def expired_records(
     return records
 
 
-def _is_awaited(group: Group, offsets: CommittedOffsets) -> bool:
+def _is_awaited(group: ClassicGroup | ConsumerGroup, offsets: CommittedOffsets) -> bool:
     """Whether an empty group is about to get a member or an offset."""
     # Apache Kafka does not look at members that were only given their id yet: there the next join
     # of such a member meets UNKNOWN_MEMBER_ID if the group expires in between.
@@ -62,7 +67,7 @@ def is_subscribed(group: Group, topic: str) -> bool:
     return topic in topics
 
 
-def _age_of_offsets(group: Group) -> Callable[[CommittedOffset], int] | None:
+def _age_of_offsets(group: ClassicGroup | ConsumerGroup) -> Callable[[CommittedOffset], int] | None:
     """Since when an offset is not needed any more; None if all of them may be needed."""
     if not isinstance(group, ClassicGroup) or group.protocol_type is None:
         return _since_commit

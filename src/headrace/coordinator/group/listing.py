@@ -1,6 +1,6 @@
-"""How groups look from outside: ListGroups, and the two requests that describe them.
+"""How groups look from outside: ListGroups, and the requests that describe them.
 
-Each kind of group is described by a request of its own; the other one does not find it.
+Each kind of group is described by a request of its own; the others do not find it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import Final, TypeAlias
 from headrace.coordinator.group.classic import ClassicGroup, ClassicState
 from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.protocol import PROTOCOL_TYPE
-from headrace.errors import Error
+from headrace.coordinator.group.share import ShareGroup
+from headrace.errors import ClientFault, Error
 from headrace.wire.messages import consumer_group_describe, describe_groups
 from headrace.wire.messages.list_groups import ListedGroup
 
-Group: TypeAlias = ClassicGroup | ConsumerGroup
+Group: TypeAlias = ClassicGroup | ConsumerGroup | ShareGroup
 
 NOT_FOUND_SINCE: Final = 6
 DEAD: Final = ClassicState.DEAD.value
@@ -40,6 +41,8 @@ def _listed(group: Group) -> ListedGroup:
     protocol_type, group_type = PROTOCOL_TYPE, "consumer"
     if isinstance(group, ClassicGroup):
         protocol_type, group_type = group.protocol_type or "", "classic"
+    elif isinstance(group, ShareGroup):
+        protocol_type = group_type = "share"
     return ListedGroup(
         group_id=group.group_id,
         protocol_type=protocol_type,
@@ -95,3 +98,8 @@ def why_not_found(group_id: str, group: Group | None, kind: str) -> str:
     if group is None:
         return f"Group {group_id} not found."
     return f"Group {group_id} is not a {kind} group."
+
+
+def without_offsets(group: ShareGroup) -> ClientFault:
+    """Share groups commit no offsets: what to tell whoever asks for some."""
+    return ClientFault(Error.GROUP_ID_NOT_FOUND, why_not_found(group.group_id, group, "consumer"))

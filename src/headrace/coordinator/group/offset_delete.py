@@ -14,6 +14,7 @@ from headrace.coordinator.group.expiry import is_subscribed
 from headrace.coordinator.group.listing import Group
 from headrace.coordinator.group.offsets import CommittedOffsets, tombstone
 from headrace.coordinator.group.protocol import PROTOCOL_TYPE
+from headrace.coordinator.group.share import ShareGroup
 from headrace.coordinator.topics import Topics
 from headrace.errors import Error
 from headrace.types import TopicPartition
@@ -62,7 +63,7 @@ def handle_offset_delete(
 def _check(group_id: str, group: Group | None) -> Error:
     if not group_id:
         return Error.INVALID_GROUP_ID
-    if group is None:
+    if group is None or isinstance(group, ShareGroup):
         return Error.GROUP_ID_NOT_FOUND
     if isinstance(group, ClassicGroup):
         is_readable = group.is_empty or group.protocol_type == PROTOCOL_TYPE

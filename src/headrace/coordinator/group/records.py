@@ -9,10 +9,16 @@
        6  ConsumerGroupTargetAssignmentMetadataKey               0  0
        7  ConsumerGroupTargetAssignmentMemberKey                 0  0
        8  ConsumerGroupCurrentMemberAssignmentKey                0  0
+      10  ShareGroupMemberMetadataKey                            0  0
+      11  ShareGroupMetadataKey                                  0  0
+      12  ShareGroupTargetAssignmentMetadataKey                  0  0
+      13  ShareGroupTargetAssignmentMemberKey                    0  0
+      14  ShareGroupCurrentMemberAssignmentKey                   0  0
+      15  ShareGroupStatePartitionMetadataKey                    0  0
       16  ConsumerGroupRegularExpressionKey                      0  0
 
-The other types of Apache Kafka 4.3, 9 to 23, are those of share and streams groups. The bytes are
-those of Kafka; docs/formats/consumer-offsets.md describes them.
+The other types of Apache Kafka 4.3, 17 to 23, are those of streams groups; 9 was a share group's in
+a preview. The bytes are those of Kafka; docs/formats/consumer-offsets.md describes them.
 """
 
 from __future__ import annotations
@@ -20,6 +26,20 @@ from __future__ import annotations
 from typing import Final
 
 from headrace.coordinator.formats import RecordFormats, RecordType
+from headrace.coordinator.group.share_records import (
+    ShareGroupCurrentMemberAssignmentKey,
+    ShareGroupCurrentMemberAssignmentValue,
+    ShareGroupMemberMetadataKey,
+    ShareGroupMemberMetadataValue,
+    ShareGroupMetadataKey,
+    ShareGroupMetadataValue,
+    ShareGroupStatePartitionMetadataKey,
+    ShareGroupStatePartitionMetadataValue,
+    ShareGroupTargetAssignmentMemberKey,
+    ShareGroupTargetAssignmentMemberValue,
+    ShareGroupTargetAssignmentMetadataKey,
+    ShareGroupTargetAssignmentMetadataValue,
+)
 from headrace.types import NO_EPOCH, NO_TIMESTAMP, ZERO_UUID
 from headrace.wire.schema import data, struct, tagged, v
 from headrace.wire.types import Int8, Int32, Int64, Uuid
@@ -237,6 +257,16 @@ _FORMATS: Final = RecordFormats(
         8: RecordType(
             ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue
         ),
+        10: RecordType(ShareGroupMemberMetadataKey, ShareGroupMemberMetadataValue),
+        11: RecordType(ShareGroupMetadataKey, ShareGroupMetadataValue),
+        12: RecordType(
+            ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue
+        ),
+        13: RecordType(ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue),
+        14: RecordType(
+            ShareGroupCurrentMemberAssignmentKey, ShareGroupCurrentMemberAssignmentValue
+        ),
+        15: RecordType(ShareGroupStatePartitionMetadataKey, ShareGroupStatePartitionMetadataValue),
         16: RecordType(ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
     },
 )

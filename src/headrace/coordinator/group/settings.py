@@ -1,17 +1,21 @@
 """What an operator may decide about groups: the settings of the broker, under their Kafka names.
 
-A group may have settings of its own (`kafka-configs --entity-type groups`); those that exist for
-consumer groups are applied by `for_group`, kept within the limits that the broker sets.
+A group may have settings of its own (`kafka-configs --entity-type groups`); those that concern its
+coordinator are applied by `for_group`, kept within the limits that the broker sets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Final, TypeAlias
 
 Overrides: TypeAlias = Callable[[str], Mapping[str, str]]
 """The settings of one group, by group id; empty for nearly all groups."""
+
+_KINDS: Final = ("consumer", "share")
+_NAMES: Final = ("session_timeout_ms", "heartbeat_interval_ms", "assignment_interval_ms")
 
 _MAX_INT32: Final = 0x7FFF_FFFF
 _MINUTE_MS: Final = 60_000
@@ -44,6 +48,17 @@ class GroupSettings:
     group_consumer_migration_policy: str = "bidirectional"
     group_coordinator_rebalance_protocols: frozenset[str] = frozenset({"classic", "consumer"})
 
+    group_share_session_timeout_ms: int = 45_000
+    group_share_min_session_timeout_ms: int = 45_000
+    group_share_max_session_timeout_ms: int = 60_000
+    group_share_heartbeat_interval_ms: int = 5_000
+    group_share_min_heartbeat_interval_ms: int = 5_000
+    group_share_max_heartbeat_interval_ms: int = 15_000
+    group_share_assignment_interval_ms: int = 1_000
+    group_share_min_assignment_interval_ms: int = 0
+    group_share_max_assignment_interval_ms: int = 15_000
+    group_share_max_size: int = 200
+
     offset_metadata_max_bytes: int = 4_096
     offsets_retention_ms: int = 7 * _DAY_MS
     offsets_retention_check_interval_ms: int = 10 * _MINUTE_MS
@@ -53,10 +68,10 @@ class GroupSettings:
         if not overrides:
             return self
         changes = {}
-        for name in ("session_timeout_ms", "heartbeat_interval_ms", "assignment_interval_ms"):
-            value = overrides.get(f"consumer.{name.replace('_', '.')}")
+        for kind, name in product(_KINDS, _NAMES):
+            value = overrides.get(f"{kind}.{name.replace('_', '.')}")
             if value is not None:
-                lowest: int = getattr(self, f"group_consumer_min_{name}")
-                highest: int = getattr(self, f"group_consumer_max_{name}")
-                changes[f"group_consumer_{name}"] = min(max(int(value), lowest), highest)
+                lowest: int = getattr(self, f"group_{kind}_min_{name}")
+                highest: int = getattr(self, f"group_{kind}_max_{name}")
+                changes[f"group_{kind}_{name}"] = min(max(int(value), lowest), highest)
         return replace(self, **changes)  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
 """One partition of `__consumer_offsets`: its groups, their offsets, and who answers which request.
 
-A group is of one kind at a time, classic or consumer, and may change it when its members do. The
-shard finds the group, makes one where Kafka would, and hands the request on; offsets it keeps
-itself, because all kinds of groups share them.
+A group is of one kind at a time; classic and consumer groups may change into one another when
+their members do, share groups stay what they are. The shard finds the group, makes one where Kafka
+would, and hands the request on; offsets it keeps itself, because groups of either kind have some.
 
 Groups enter the shard when their records are replayed. Only a group that a handler has just made or
 converted, and whose records are on their way, is there before.
@@ -34,6 +34,9 @@ from headrace.coordinator.group.records import (
     OffsetCommitKey,
 )
 from headrace.coordinator.group.settings import GroupSettings, Overrides
+from headrace.coordinator.group.share import ShareGroup, ShareGroups
+from headrace.coordinator.group.share.offsets import delete_group
+from headrace.coordinator.group.share_records import SHARE_GROUP_KEYS
 from headrace.coordinator.timers import Timers
 from headrace.coordinator.topics import Topics
 from headrace.errors import ClientFault, Error
@@ -54,7 +57,7 @@ from headrace.wire.messages.sync_group import SyncGroupRequest
 from headrace.wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 EXPIRY_TIMER: Final = ("offsets-expiry", "")
-CLASSIC_TIMERS: Final = "classic-"
+TIMERS: Final = {ClassicGroup: "classic-", ConsumerGroup: "consumer-", ShareGroup: "share-"}
 # One batch must not outgrow the limit of the topic; what is left is found the next time.
 MOST_TOMBSTONES: Final = 2_000
 
@@ -76,6 +79,7 @@ class GroupShard:
         self.timers = Timers()
         self.groups: dict[str, Group] = {}
         self.offsets = CommittedOffsets()
+        self.share = ShareGroups(self.groups, self._settings_of, self.timers, topics)
         self._new_uuid = new_uuid
         self._overrides = overrides
         # Topics with offsets that existed when we last looked; others may just not be known yet.
@@ -96,6 +100,8 @@ class GroupShard:
             self.offsets.replay(key, value, offset, producer_id)
         elif isinstance(key, GroupMetadataKey):
             self._replay_classic(key.group, value)
+        elif isinstance(key, SHARE_GROUP_KEYS):
+            self.share.replay(record)
         else:
             self._replay_consumer(record)
 
@@ -153,8 +159,7 @@ class GroupShard:
         kind, group_id, *_ = key
         group = self.groups.get(group_id)
         # What was due at the same moment may have ended the group, or made another kind of it.
-        is_of_classic_group = kind.startswith(CLASSIC_TIMERS)
-        if group is None or isinstance(group, ClassicGroup) is not is_of_classic_group:
+        if group is None or not kind.startswith(TIMERS[type(group)]):
             return Effects()
         return self._settled(group, group.on_timer(key, now_ms), now_ms)
 
@@ -169,6 +174,9 @@ class GroupShard:
         """Forget the offsets that nobody needs any more, and groups that have none left."""
         effects = Effects()
         for group in self.groups.values():
+            if isinstance(group, ShareGroup):
+                effects.extend(group.forget_unknown_topics())
+                continue
             effects.records += expired_records(
                 group,
                 self.offsets,
@@ -188,7 +196,7 @@ class GroupShard:
         if deleted:
             effects.records += self.offsets.tombstones_of_topics(deleted)
         for group in self.groups.values():
-            if isinstance(group, ConsumerGroup):
+            if not isinstance(group, ClassicGroup):
                 effects.extend(group.on_topics_changed(now_ms))
         return effects
 
@@ -213,6 +221,9 @@ class GroupShard:
             error = join_error(caller, Error.INVALID_GROUP_ID, request.member_id)
             return Effects(replies=[error])
         group = self.groups.get(group_id)
+        if isinstance(group, ShareGroup):
+            error = join_error(caller, Error.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER)
+            return Effects(replies=[error])
         if isinstance(group, ConsumerGroup) and not group.is_empty:
             return self._settled(group, group.handle_join(request, caller, now_ms), now_ms)
         if isinstance(group, ClassicGroup):
@@ -273,12 +284,14 @@ class GroupShard:
             response = LeaveGroupResponse(error_code=Error.NONE, members=members)
         return Effects(replies=[Reply(caller.ticket, response)])
 
-    def _group_of_member(self, group_id: str) -> tuple[Group | None, Error]:
+    def _group_of_member(self, group_id: str) -> tuple[ClassicGroup | ConsumerGroup | None, Error]:
         """The group that a member says it is in, or what to tell the member."""
         if not group_id:
             return None, Error.INVALID_GROUP_ID
         group = self.groups.get(group_id)
-        return group, Error.UNKNOWN_MEMBER_ID if group is None else Error.NONE
+        if group is None or isinstance(group, ShareGroup):
+            return None, Error.UNKNOWN_MEMBER_ID
+        return group, Error.NONE
 
     def handle_consumer_group_heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
@@ -291,7 +304,7 @@ class GroupShard:
             return self._settled(group, group.handle_heartbeat(request, caller, now_ms), now_ms)
         try:
             check_request(request, caller.version, settings.group_consumer_assignors)
-            if request.member_epoch != JOIN_EPOCH:
+            if request.member_epoch != JOIN_EPOCH or isinstance(group, ShareGroup):
                 why = listing.why_not_found(request.group_id, group, "consumer")
                 raise ClientFault(Error.GROUP_ID_NOT_FOUND, why)
         except ClientFault as fault:
@@ -405,6 +418,8 @@ class GroupShard:
     ) -> offset_commit.PartitionCheck | None:
         group = self.groups.get(request.group_id)
         who = (request.member_id, request.group_instance_id, generation_id)
+        if isinstance(group, ShareGroup):
+            raise listing.without_offsets(group)
         if isinstance(group, ClassicGroup):
             group.check_offset_commit(*who, is_transactional=is_transactional, now_ms=now_ms)
         elif group is not None:
@@ -431,6 +446,8 @@ class GroupShard:
         """OffsetFetch of one group; the answer is that group's part of the response."""
         group = self.groups.get(request.group_id)
         try:
+            if isinstance(group, ShareGroup):
+                raise listing.without_offsets(group)
             if isinstance(group, ConsumerGroup):
                 group.check_offset_fetch(request.member_id, request.member_epoch)
             answer = offset_fetch.fetched(
@@ -472,6 +489,8 @@ class GroupShard:
             error = Error.GROUP_ID_NOT_FOUND
         elif not group.is_empty:
             error = Error.NON_EMPTY_GROUP
+        elif isinstance(group, ShareGroup) and (effects := delete_group(group, caller)):
+            return effects
         else:
             error = Error.NONE
             records = self.offsets.tombstones_of_group(group_id) + group_tombstones(group)

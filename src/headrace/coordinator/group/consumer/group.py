@@ -22,15 +22,21 @@ from headrace.coordinator.group.consumer.migration import (
 from headrace.coordinator.group.consumer.regex import resolve_regexes
 from headrace.coordinator.group.consumer.roster import Roster
 from headrace.coordinator.group.consumer.timers import (
+    HOLD,
     JOIN,
     REBALANCE,
     REGEX,
     SESSION,
     SYNC,
+    TimerKey,
     cancel,
     cancel_all,
     set_for_assignment,
     set_session,
+)
+from headrace.coordinator.group.records import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupMemberMetadataKey,
 )
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.timers import Timers
@@ -70,19 +76,27 @@ class ConsumerGroup(Roster):
     def is_empty(self) -> bool:
         return not self.members
 
+    def replay(self, record: StateRecord) -> None:
+        """Apply one record; who waits for the partitions of others looks again after it."""
+        super().replay(record)
+        if self.held and isinstance(record.key, ConsumerGroupCurrentMemberAssignmentKey):
+            for member_id in self.held:
+                if member_id != record.key.member_id:
+                    self.timers.set(TimerKey(HOLD, self.group_id, member_id), 0)
+
     def handle_heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
     ) -> Effects:
         """ConsumerGroupHeartbeat."""
         try:
-            return heartbeat.handle_heartbeat(self, request, caller, now_ms)
+            return self._dismissing(heartbeat.handle_heartbeat(self, request, caller, now_ms))
         except ClientFault as fault:
             return Effects(replies=[Reply(caller.ticket, heartbeat_error(fault))])
 
     def handle_join(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Effects:
         """JoinGroup of a member of the classic protocol."""
         try:
-            return classic_members.handle_join(self, request, caller, now_ms)
+            return self._dismissing(classic_members.handle_join(self, request, caller, now_ms))
         except ClientFault as fault:
             response = classic_members.join_error(fault.error, request.member_id)
             return Effects(replies=[Reply(caller.ticket, response)])
@@ -107,20 +121,45 @@ class ConsumerGroup(Roster):
 
     def handle_leave(self, request: LeaveGroupRequest, caller: Caller, now_ms: int) -> Effects:
         """LeaveGroup, of members of either protocol."""
-        return classic_members.handle_leave(self, request, caller, now_ms)
+        return self._dismissing(classic_members.handle_leave(self, request, caller, now_ms))
 
     def on_timer(self, key: tuple[str, str, str], now_ms: int) -> Effects:
         """Give up a member that let a deadline pass; or do what was put off."""
         kind, _, member_id = key
         if kind == REGEX:
             return Effects(records=resolve_regexes(self, now_ms))
+        if kind == HOLD:
+            return self._look_again(member_id, now_ms)
         member = self.members.get(member_id)
         if member is None:
             return Effects()
-        return Effects(
-            records=remove_members(self, {member_id}, now_ms),
-            notes=[f"Member {member_id} of group {self.group_id} is removed: {_LATE[kind]}"],
+        return self._dismissing(
+            Effects(
+                records=remove_members(self, {member_id}, now_ms),
+                notes=[f"Member {member_id} of group {self.group_id} is removed: {_LATE[kind]}"],
+            )
         )
+
+    def _look_again(self, member_id: str, now_ms: int) -> Effects:
+        """Another member has moved, or the answer has waited long enough."""
+        held = self.held.get(member_id)
+        if held is None:
+            return Effects()
+        effects = self.handle_heartbeat(held.request, held.caller, now_ms)
+        if effects.replies:
+            self.held.pop(member_id, None)
+        return effects
+
+    def _dismissing(self, effects: Effects) -> Effects:
+        """Who is removed while its answer is held is told so."""
+        for record in effects.records if self.held else ():
+            if isinstance(record.key, ConsumerGroupMemberMetadataKey) and record.value is None:
+                held = self.held.pop(record.key.member_id, None)
+                if held is not None:
+                    why = f"{record.key.member_id} is no member of group {self.group_id} any more"
+                    fault = ClientFault(Error.UNKNOWN_MEMBER_ID, why)
+                    effects.replies.append(Reply(held.caller.ticket, heartbeat_error(fault)))
+        return effects
 
     def on_loaded(self, now_ms: int) -> None:
         """The log has been replayed: members have a session timeout to find their coordinator."""
@@ -170,11 +209,13 @@ class ConsumerGroup(Roster):
         return build_group_tombstones(self, self.members.keys())
 
     def abandon(self, error: Error) -> list[Reply]:
-        """Expect nothing of the members any more; nobody waits here for an answer."""
+        """Expect nothing of the members any more, and answer those who wait."""
         for member_id in self.members:
             cancel_all(self, member_id)
         cancel(self, REGEX)
-        return []
+        held, self.held = self.held, {}
+        response = heartbeat_error(ClientFault(error))
+        return [Reply(each.caller.ticket, response) for each in held.values()]
 
 
 def heartbeat_error(fault: ClientFault) -> ConsumerGroupHeartbeatResponse:

@@ -5,6 +5,8 @@ behaviour  Epoch 0 joins, -1 leaves, -2 leaves for a static member that will ret
            epoch must be the member's own, or the one before if the member owns nothing that it
            should not: then the last answer was lost. The assignment is in the answer when it
            changed, when the member joins, and when it sent all its fields.
+           A member that waits for partitions of others is told to come back sooner; if it owns
+           nothing, its answer waits with it (`held`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from headrace.coordinator.group.consumer.change import (
     write_member,
 )
 from headrace.coordinator.group.consumer.fencing import remove_members
+from headrace.coordinator.group.consumer.held import LONGEST_HOLD_MS, HeldHeartbeat
 from headrace.coordinator.group.consumer.member import (
     JOIN_EPOCH,
     LEAVE_EPOCH,
@@ -37,7 +40,8 @@ from headrace.coordinator.group.consumer.member import (
 )
 from headrace.coordinator.group.consumer.persistence import current_record
 from headrace.coordinator.group.consumer.roster import Roster
-from headrace.coordinator.group.consumer.timers import REBALANCE, cancel
+from headrace.coordinator.group.consumer.state import MemberState
+from headrace.coordinator.group.consumer.timers import HOLD, REBALANCE, TimerKey, cancel
 from headrace.errors import ClientFault, Error
 from headrace.types import uuid_to_text
 from headrace.wire.messages.consumer_group_heartbeat import (
@@ -48,6 +52,7 @@ from headrace.wire.messages.consumer_group_heartbeat import (
 )
 
 MEMBER_ID_BY_CLIENT_SINCE = 1
+SOONER_WHILE_WAITING = 10
 
 
 def handle_heartbeat(
@@ -72,9 +77,7 @@ def handle_heartbeat(
     epoch, target = update_target(change)
     move_member(change, epoch, target, wishes_changed=wishes_changed, reported=reported)
     settle(change)
-    return Effects(
-        records=change.records, replies=[Reply(caller.ticket, _response(change, request))]
-    )
+    return Effects(records=change.records, replies=_answered(change, request, caller))
 
 
 def check_request(
@@ -193,6 +196,40 @@ def _updated(member: Member, request: ConsumerGroupHeartbeatRequest, caller: Cal
     )
 
 
+def _answered(
+    change: Change, request: ConsumerGroupHeartbeatRequest, caller: Caller
+) -> list[Reply]:
+    """The answer, unless it is held."""
+    group, member_id, now_ms = change.group, change.after.member_id, change.now_ms
+    response = _response(change, request)
+    until_ms = now_ms + LONGEST_HOLD_MS
+    held = group.held.pop(member_id, None)
+    if held is not None and held.caller.ticket != caller.ticket:
+        # The member has lost patience, or the network says everything twice. Nobody knows which of
+        # the two requests the member waits for, so neither may be the only one that tells it news.
+        cancel(group, HOLD, member_id)
+        return [Reply(held.caller.ticket, response), Reply(caller.ticket, response)]
+    if held is not None:
+        until_ms = held.until_ms
+    if now_ms < until_ms and _waits_empty_handed(change, request):
+        group.held[member_id] = HeldHeartbeat(request, caller, until_ms)
+        group.timers.set(TimerKey(HOLD, group.group_id, member_id), until_ms)
+        return []
+    cancel(group, HOLD, member_id)
+    return [Reply(caller.ticket, response)]
+
+
+def _waits_empty_handed(change: Change, request: ConsumerGroupHeartbeatRequest) -> bool:
+    """Whether the member owns nothing, shall get something, and would be told nothing new."""
+    member = change.after
+    return (
+        member.state is MemberState.UNRELEASED_PARTITIONS
+        and not member.assigned
+        and not change.before.assigned
+        and request.member_epoch == member.member_epoch
+    )
+
+
 def _response(
     change: Change, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse:
@@ -211,9 +248,21 @@ def _response(
         error_code=Error.NONE,
         member_id=member.member_id,
         member_epoch=member.member_epoch,
-        heartbeat_interval_ms=change.group.settings.group_consumer_heartbeat_interval_ms,
+        heartbeat_interval_ms=_interval_ms(change),
         assignment=_assignment(member.assigned) if tells else None,
     )
+
+
+def _interval_ms(change: Change) -> int:
+    """When the member shall come back: sooner while it waits for what others have yet to release.
+
+    It would otherwise idle for up to a whole interval after the partitions have become free, for
+    nobody but the member itself can begin an exchange.
+    """
+    interval_ms = change.group.settings.group_consumer_heartbeat_interval_ms
+    if change.after.state is MemberState.UNRELEASED_PARTITIONS:
+        return max(interval_ms // SOONER_WHILE_WAITING, 1)
+    return interval_ms
 
 
 def _assignment(assigned: Owned) -> Assignment:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from headrace.coordinator.effects import StateRecord
+from headrace.coordinator.group.consumer.held import HeldHeartbeat
 from headrace.coordinator.group.consumer.member import NOTHING, Member, Target
 from headrace.coordinator.group.consumer.persistence import (
     ResolvedRegex,
@@ -67,6 +68,7 @@ class Roster:
         "group_epoch",
         "group_id",
         "has_partition_metadata",
+        "held",
         "members",
         "metadata_hash",
         "new_uuid",
@@ -108,6 +110,8 @@ class Roster:
         self.has_partition_metadata = False
         # Whether the topics were compared with `metadata_hash` since they last changed.
         self.topics_were_seen = False
+        # Beside the log, by member id: who is not answered yet.
+        self.held: dict[str, HeldHeartbeat] = {}
         # Set by the handler whose records end this group and begin a classic one.
         self.downgrade: Downgrade | None = None
         self._owners: dict[tuple[UUID, int], str] = {}

@@ -12,8 +12,9 @@ SESSION: Final = "consumer-session"  # no sign of life
 REBALANCE: Final = "consumer-rebalance"  # partitions were not given up
 JOIN: Final = "consumer-join"  # a classic member was asked to join again
 SYNC: Final = "consumer-sync"  # a classic member joined and must fetch its assignment
+HOLD: Final = "consumer-hold"  # a heartbeat whose answer waits is to be looked at again
 REGEX: Final = "consumer-regex"  # regular expressions are to be resolved
-_OF_MEMBERS: Final = (SESSION, REBALANCE, JOIN, SYNC)
+_OF_MEMBERS: Final = (SESSION, REBALANCE, JOIN, SYNC, HOLD)
 
 
 class TimerKey(NamedTuple):

@@ -1,0 +1,39 @@
+"""AlterShareGroupOffsets, v0 (KIP-932).
+
+Behaviour: lets a share group without members go on elsewhere; one that does not exist begins there.
+NON_EMPTY_GROUP while it has members. The answer waits until the share coordinators have written it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker.dispatch import Answer, Handler
+from headrace.cluster.features import SHARE_VERSION
+from headrace.errors import Error
+from headrace.wire.messages.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsResponse,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: AlterShareGroupOffsetsRequest, call: Call) -> Answer:
+    if broker.metadata.image.feature_level(SHARE_VERSION) < 1:
+        return _refused(Error.UNSUPPORTED_VERSION)
+    return broker.groups.ask(
+        request.group_id,
+        call,
+        lambda shard, who, now_ms: shard.share.handle_alter_offsets(request, who, now_ms),
+        _refused,
+    )
+
+
+def _refused(error: Error) -> AlterShareGroupOffsetsResponse:
+    return AlterShareGroupOffsetsResponse(error_code=error, responses=[])
+
+
+HANDLER = Handler(key=91, versions=(0, 0), request=AlterShareGroupOffsetsRequest, handle=handle)

@@ -1,0 +1,107 @@
+"""ShareAcknowledge, v1-v2.
+
+Behaviour:
+- needs a share session; epoch -1 closes it after the acknowledgements, and frees what else the
+  member holds;
+- per partition all acknowledgements are taken or none: INVALID_RECORD_STATE if a record is not
+  held by the member (any more), INVALID_REQUEST for offsets and types that make no sense. Kafka
+  says nothing where the start offset has passed the record, so that two members may believe that
+  theirs was the accepted delivery; here the one that comes too late is told;
+- is answered when what became of the records is kept.
+
+Version notes: v2 locks can be renewed (KIP-1222).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker import leader_hints
+from headrace.broker.connection import Call
+from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.share_requests import (
+    Acknowledging,
+    Outcomes,
+    acknowledged_parts,
+    by_topic,
+    leader_of,
+    session_name,
+)
+from headrace.broker.share_sessions import FINAL_EPOCH, OPENING_EPOCH
+from headrace.broker.tickets import CallTicket
+from headrace.errors import ClientFault, Error
+from headrace.wire.messages.share_acknowledge import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+    ShareAcknowledgeRequest,
+    ShareAcknowledgeResponse,
+    ShareAcknowledgeTopicResponse,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+
+
+def handle(broker: Broker, request: ShareAcknowledgeRequest, call: Call) -> Answer:
+    epoch = request.share_session_epoch
+    try:
+        name = session_name(request.group_id, request.member_id)
+        if epoch == OPENING_EPOCH:
+            raise ClientFault(
+                Error.INVALID_SHARE_SESSION_EPOCH, "nothing is held when a session begins"
+            )
+        session = broker.share_sessions.resume(name, epoch)
+    except ClientFault as fault:
+        return _refused(fault)
+    ticket = CallTicket(call, lambda error: _refused(ClientFault(error)))
+
+    def done(outcomes: Outcomes) -> None:
+        if epoch == FINAL_EPOCH:
+            broker.share_sessions.close(session)
+        ticket.answer(_response(broker, call, name.group_id, outcomes))
+
+    parts = list(acknowledged_parts(request.topics))
+    Acknowledging(broker, name, parts, may_renew=request.is_renew_ack, done=done)
+    return ticket.outcome()
+
+
+def _refused(fault: ClientFault) -> ShareAcknowledgeResponse:
+    return ShareAcknowledgeResponse(
+        error_code=fault.error, error_message=str(fault), responses=[], node_endpoints=[]
+    )
+
+
+def _response(
+    broker: Broker, call: Call, group_id: str, outcomes: Outcomes
+) -> ShareAcknowledgeResponse:
+    leaders = {key: leader_of(broker, *key, error) for key, error in outcomes.items()}
+    parts = [
+        (
+            key,
+            PartitionData(
+                partition_index=key[1],
+                error_code=error,
+                current_leader=LeaderIdAndEpoch(
+                    leader_id=leaders[key][0], leader_epoch=leaders[key][1]
+                ),
+            ),
+        )
+        for key, error in outcomes.items()
+    ]
+    hinted = [leaders[key][0] for key, error in outcomes.items() if error in leader_hints.HINTED]
+    return ShareAcknowledgeResponse(
+        error_code=0,
+        acquisition_lock_timeout_ms=broker.share_partitions.limits(group_id).lock_duration_ms,
+        responses=[
+            ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=partitions)
+            for topic_id, partitions in by_topic(parts).items()
+        ],
+        node_endpoints=[
+            NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+            for node in leader_hints.nodes(broker, call, hinted)
+        ],
+    )
+
+
+HANDLER = Handler(key=79, versions=(1, 2), request=ShareAcknowledgeRequest, handle=handle)

@@ -1,0 +1,51 @@
+"""ShareGroupDescribe, v1 (KIP-932).
+
+Behaviour: epochs, assignor, members with what they may fetch from. A group of another kind, or
+none, is GROUP_ID_NOT_FOUND.
+
+Version notes: v0 was a preview and is not served.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.broker import authorized_operations
+from headrace.broker.dispatch import Answer, Handler
+from headrace.cluster.features import SHARE_VERSION
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.group.shard import GroupShard
+from headrace.coordinator.group.share.groups import refused_description
+from headrace.errors import Error
+from headrace.wire.messages.share_group_describe import (
+    DescribedGroup,
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.connection import Call
+
+
+def handle(broker: Broker, request: ShareGroupDescribeRequest, call: Call) -> Answer:
+    names = request.group_ids
+    if broker.metadata.image.feature_level(SHARE_VERSION) < 1:
+        refused = [refused_description(name, Error.UNSUPPORTED_VERSION) for name in names]
+        return ShareGroupDescribeResponse(groups=refused)
+
+    def work(index: int, shard: GroupShard, who: Caller, now_ms: int) -> Effects:
+        return shard.share.handle_describe(names[index], who, now_ms)
+
+    def combine(groups: list[DescribedGroup]) -> ShareGroupDescribeResponse:
+        for group in groups:
+            if request.include_authorized_operations and not group.error_code:
+                group.authorized_operations = authorized_operations.ON_GROUP
+        return ShareGroupDescribeResponse(groups=groups)
+
+    return broker.groups.ask_each(
+        names, call, work, lambda index, error: refused_description(names[index], error), combine
+    )
+
+
+HANDLER = Handler(key=77, versions=(1, 1), request=ShareGroupDescribeRequest, handle=handle)

@@ -1,0 +1,194 @@
+"""Where the time of a request goes, by Kafka's stages, and which errors it was answered with.
+
+    STAGE            FROM                            TO
+    request queue    its bytes are read              its handler begins: those before it were first
+    local            its handler begins              it is answered, or must wait
+    remote           it must wait (for records, for  it is answered
+                     replicas, for other members)
+    throttle         what a quota asked the client to wait afterwards; no part of the total
+    response queue   it is answered                  it is its turn on the connection
+    response send    it is its turn                  the socket has taken it
+
+A sample is kept as a tuple and looked at only when a hundred have gathered or somebody asks: on the
+way of a request there is one append. Quantiles are those of the last minute, from at most two
+thousand samples that are evenly spread over it.
+
+Taking times costs a tenth of the smallest produce. So of the two APIs that come by the ten thousand
+in a second, Produce and Fetch, only as many are timed as are needed: all of them while there are
+few, one of 64 while there are many. Each stands for those that were passed over, in the sums too.
+Counts are always exact: requests are counted elsewhere, and so are the errors of these two.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Final
+
+from headrace.broker.error_counts import ErrorCounter, error_counter
+from headrace.broker.request_log import log_request
+
+if TYPE_CHECKING:
+    from headrace.broker.connection import Call
+
+STAGES: Final = (
+    "requestqueuetimems",
+    "localtimems",
+    "remotetimems",
+    "throttletimems",
+    "responsequeuetimems",
+    "responsesendtimems",
+)
+THROTTLE: Final = STAGES.index("throttletimems")
+TOTAL: Final = "totaltimems"
+
+_GATHERED: Final = 128
+_KEPT: Final = 2048
+_WINDOW_NS: Final = 60 * 1_000_000_000
+_SECOND_NS: Final = 1_000_000_000
+_WANTED_PER_S: Final = 100
+_RAREST: Final = 63
+_SAMPLED: Final = ("Produce", "Fetch")
+
+Times = tuple[int, ...]
+"""Nanoseconds, in the order of `STAGES`."""
+
+
+class Durations:
+    """Tuples of durations: how many, their sums, and a minute's worth of samples.
+
+    `weight` is how many each of the present samples stands for.
+    """
+
+    __slots__ = ("_folded_ns", "_kept", "count", "samples", "sums_ns", "weight")
+
+    def __init__(self, width: int) -> None:
+        self.samples: list[Times] = []  # what has not been looked at
+        self.weight = 1
+        self.count = 0
+        self.sums_ns = [0] * width
+        self._kept: deque[tuple[int, list[Times]]] = deque()
+        self._folded_ns = perf_counter_ns()
+
+    def add(self, times: Times) -> None:
+        self.samples.append(times)
+        if len(self.samples) >= _GATHERED:
+            self.fold(perf_counter_ns())
+
+    def fold(self, now_ns: int) -> float:
+        """Count what has gathered, and keep as much of it as its share of the window.
+
+        Returns how many there were in a second.
+        """
+        samples, self.samples = self.samples, []
+        elapsed_ns, self._folded_ns = now_ns - self._folded_ns, now_ns
+        if not samples:
+            return 0.0
+        self.count += len(samples) * self.weight
+        columns = zip(*samples, strict=True)
+        self.sums_ns = [
+            old + sum(new) * self.weight for old, new in zip(self.sums_ns, columns, strict=True)
+        ]
+        wanted = max(1, _KEPT * min(elapsed_ns, _WINDOW_NS) // _WINDOW_NS)
+        self._kept.append((now_ns, samples[:: -(-len(samples) // wanted)]))
+        # The last ones are shown for as long as nothing follows them.
+        while len(self._kept) > 1 and self._kept[0][0] < now_ns - _WINDOW_NS:
+            self._kept.popleft()
+        return len(samples) * _SECOND_NS / max(elapsed_ns, 1)
+
+    def recent(self) -> list[Times]:
+        """The samples of the last minute."""
+        return [times for _, samples in self._kept for times in samples]
+
+
+def quantiles(values_ns: list[int], wanted: Sequence[float]) -> list[float]:
+    """These quantiles of some durations, in milliseconds; NaN where there are none."""
+    if not values_ns:
+        return [float("nan")] * len(wanted)
+    values_ns.sort()
+    last = len(values_ns) - 1
+    return [values_ns[min(last, int(each * len(values_ns)))] / 1e6 for each in wanted]
+
+
+class RequestWatch:
+    """The times and errors of one API.
+
+    A request is timed if none of the bits of `mask` are set in its number.
+    """
+
+    __slots__ = (
+        "_count_errors",
+        "_whole",
+        "durations",
+        "errors",
+        "followers",
+        "is_logged",
+        "mask",
+        "name",
+    )
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.durations = Durations(len(STAGES))
+        self.mask = 0
+        self.errors: Counter[int] = Counter()
+        self.followers: RequestWatch | None = None  # fetches of replicas, apart from consumers'
+        self._whole: RequestWatch | None = None  # the watch of which this one is a part
+        self.is_logged = False
+        self._count_errors: ErrorCounter | None = None
+
+    def of_followers(self) -> RequestWatch:
+        """The watch of those requests of this API that come from replicas."""
+        if self.followers is None:
+            self.followers = RequestWatch(self.name)
+            self.followers.is_logged = self.is_logged
+            self.followers.durations.weight = self.durations.weight
+            self.followers._whole = self
+        return self.followers
+
+    def on_answer(self, call: Call, response: Any) -> None:
+        """The answer to a call is known."""
+        call.answered_ns = perf_counter_ns()
+        if response is None:
+            return
+        if self.name in _SAMPLED:
+            call.throttle_ms = response.throttle_time_ms
+        else:
+            count_errors = self._count_errors
+            if count_errors is None:
+                count_errors = self._count_errors = error_counter(type(response))
+            call.throttle_ms = count_errors(response, self.errors)
+
+    def on_sent(self, call: Call, now_ns: int) -> None:
+        """The last byte of the answer has left, or there was none to send."""
+        began, handled, answered = call.began_ns, call.handled_ns, call.answered_ns
+        times = (
+            began - call.received_ns,
+            handled - began,
+            answered - handled,
+            call.throttle_ms * 1_000_000,
+            call.queued_ns - answered,
+            now_ns - call.queued_ns,
+        )
+        self.durations.samples.append(times)
+        if len(self.durations.samples) >= _GATHERED:
+            self.fold(now_ns)
+        if self.is_logged:
+            log_request(self, call, times)
+
+    def fold(self, now_ns: int) -> None:
+        """Look at what has gathered, and take times more rarely or more often from now on."""
+        if self._whole is not None:
+            self._whole.fold(now_ns)
+            return
+        per_second = self.durations.fold(now_ns)
+        if self.followers is not None:
+            per_second += self.followers.durations.fold(now_ns)
+        self.mask = 0
+        if self.name in _SAMPLED and not self.is_logged:
+            enough = int(per_second * self.durations.weight / _WANTED_PER_S)
+            self.mask = min((1 << enough.bit_length()) - 1, _RAREST)
+        self.durations.weight = self.mask + 1
+        if self.followers is not None:
+            self.followers.durations.weight = self.mask + 1

@@ -1,0 +1,291 @@
+"""Consumer groups as their coordinators know them, and what can be done to them from outside.
+
+Groups of both protocols look alike here: what only the new one has (KIP-848), epochs and a target
+assignment, is None for the old. Members' hosts stay as brokers write them, with a slash in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from headrace.cli.administration.client import Admin, Fault, Refused
+from headrace.cli.administration.views import by_topic
+from headrace.client.connection import Connection, Unsupported
+from headrace.client.coordinators import with_coordinator
+from headrace.client.faults import BrokerRefused, error_named
+from headrace.client.retrying import Deadline
+from headrace.errors import Error
+from headrace.types import TopicPartition
+
+CLASSIC: Final = "Classic"
+CONSUMER: Final = "Consumer"
+CONSUMER_PROTOCOL: Final = "consumer"
+_MOVING: Final = (
+    Error.COORDINATOR_LOAD_IN_PROGRESS,
+    Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_COORDINATOR,
+)
+_NOT_OF_THIS_KIND: Final = (Error.GROUP_ID_NOT_FOUND, Error.UNSUPPORTED_VERSION)
+_ABSENT_IS_AN_ERROR: Final = 6
+"""The first version of DescribeGroups that does not call an unknown group a dead one (KIP-1043)."""
+
+
+class GroupListing(NamedTuple):
+    """A group as it is listed; type and state are empty where a broker is too old to tell."""
+
+    group: str
+    protocol: str
+    state: str
+    type: str
+
+
+class MemberView(NamedTuple):
+    """`is_upgraded` tells which protocol a member of a mixed group speaks, if that is known."""
+
+    id: str
+    instance_id: str | None
+    client_id: str
+    host: str
+    assignment: tuple[TopicPartition, ...]
+    target_assignment: tuple[TopicPartition, ...] | None
+    epoch: int | None
+    is_upgraded: bool | None
+
+
+class GroupView(NamedTuple):
+    group: str
+    type: str
+    state: str
+    assignor: str
+    coordinator: tuple[int, str, int]
+    group_epoch: int | None
+    assignment_epoch: int | None
+    members: tuple[MemberView, ...]
+
+
+def list_groups(
+    admin: Admin, *, states: Collection[str] = (), types: Collection[str] = ()
+) -> list[GroupListing]:
+    """The groups of all coordinators, by name; brokers too old for a filter are not asked to."""
+    from headrace.wire.messages.list_groups import ListGroupsRequest
+
+    found: dict[str, GroupListing] = {}
+    for broker in sorted(admin.describe_cluster().ids):
+        connection = admin.connection(broker)
+        request = ListGroupsRequest(states_filter=[], types_filter=[])
+        version = connection.newest(ListGroupsRequest)
+        if version >= 4:
+            request.states_filter = list(states)
+        if version >= 5:
+            request.types_filter = list(types)
+        answer = connection.call(request)
+        if answer.error_code == Error.COORDINATOR_NOT_AVAILABLE:
+            continue  # This one coordinates nothing yet.
+        if answer.error_code != Error.NONE:
+            raise Refused(answer.error_code, None)
+        for each in answer.groups:
+            found[each.group_id] = GroupListing(
+                each.group_id, each.protocol_type, each.group_state, each.group_type.capitalize()
+            )
+    return sorted(found.values())
+
+
+def list_consumer_groups(
+    admin: Admin, *, states: Collection[str] = (), types: Collection[str] = ()
+) -> list[GroupListing]:
+    """Those that consumers use, whichever protocol they speak; not those of Connect and queues."""
+    wanted = types or (CLASSIC, CONSUMER)
+    return [
+        each
+        for each in list_groups(admin, states=states, types=types)
+        if each.protocol in ("", CONSUMER_PROTOCOL) and (not each.type or each.type in wanted)
+    ]
+
+
+def describe_group(admin: Admin, group: str) -> GroupView:
+    """A consumer group of either protocol; `Refused` with GROUP_ID_NOT_FOUND if there is none."""
+    from headrace.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+
+    try:
+        answer = at_coordinator(
+            admin,
+            group,
+            lambda _: ConsumerGroupDescribeRequest(group_ids=[group]),
+            lambda response: int(response.groups[0].error_code),
+        )
+    except Unsupported:
+        return _describe_classic(admin, group)
+    (told,) = answer.groups
+    if told.error_code in _NOT_OF_THIS_KIND:
+        return _describe_classic(admin, group)
+    if told.error_code != Error.NONE:
+        raise Refused(told.error_code, told.error_message)
+    return GroupView(
+        group,
+        CONSUMER,
+        told.group_state,
+        told.assignor_name,
+        coordinator_of(admin, group),
+        told.group_epoch,
+        told.assignment_epoch,
+        tuple(_member(each) for each in told.members),
+    )
+
+
+def _member(each: Any) -> MemberView:
+    return MemberView(
+        each.member_id,
+        each.instance_id,
+        each.client_id,
+        each.client_host,
+        _places(each.assignment),
+        _places(each.target_assignment),
+        each.member_epoch,
+        None if each.member_type < 0 else bool(each.member_type),
+    )
+
+
+def _places(assignment: Any) -> tuple[TopicPartition, ...]:
+    return tuple(
+        TopicPartition(topic.topic_name, number)
+        for topic in assignment.topic_partitions
+        for number in topic.partitions
+    )
+
+
+def _describe_classic(admin: Admin, group: str) -> GroupView:
+    from headrace.wire.messages.describe_groups import DescribeGroupsRequest
+
+    answer = at_coordinator(
+        admin,
+        group,
+        lambda _: DescribeGroupsRequest(groups=[group]),
+        lambda response: int(response.groups[0].error_code),
+    )
+    (told,) = answer.groups
+    if told.error_code != Error.NONE:
+        raise Refused(told.error_code, told.error_message)
+    if told.protocol_type not in ("", CONSUMER_PROTOCOL):
+        raise Refused(
+            Error.INVALID_GROUP_ID,
+            f"GroupId {group} is not a consumer group ({told.protocol_type}).",
+        )
+    return GroupView(
+        group,
+        CLASSIC,
+        told.group_state,
+        told.protocol_data,
+        coordinator_of(admin, group),
+        None,
+        None,
+        tuple(
+            MemberView(
+                each.member_id,
+                each.group_instance_id,
+                each.client_id,
+                each.client_host,
+                _assigned(each.member_assignment),
+                None,
+                None,
+                None,
+            )
+            for each in told.members
+        ),
+    )
+
+
+def _assigned(data: bytes) -> tuple[TopicPartition, ...]:
+    """What a member was given; nothing while the group has not agreed."""
+    from headrace.coordinator.group.protocol import decode_assignment
+
+    if not data:
+        return ()
+    return tuple(
+        TopicPartition(topic.topic, number)
+        for topic in decode_assignment(data).assigned_partitions
+        for number in topic.partitions
+    )
+
+
+# -- changing -------------------------------------------------------------------------------------
+
+
+def delete_group(admin: Admin, group: str) -> Fault | None:
+    """Forget a group and its offsets; why not, if it has members or does not exist."""
+    from headrace.wire.messages.delete_groups import DeleteGroupsRequest
+
+    answer = at_coordinator(
+        admin,
+        group,
+        lambda _: DeleteGroupsRequest(groups_names=[group]),
+        lambda response: int(response.results[0].error_code),
+    )
+    return fault_in(answer.results[0].error_code)
+
+
+def delete_offsets(
+    admin: Admin, group: str, places: Iterable[TopicPartition]
+) -> dict[TopicPartition, Fault | None]:
+    """Forget what a group has committed of these; `Refused` if it concerns the whole group."""
+    from headrace.wire.messages.offset_delete import (
+        OffsetDeleteRequest,
+        OffsetDeleteRequestPartition,
+        OffsetDeleteRequestTopic,
+    )
+
+    topics = [
+        OffsetDeleteRequestTopic(
+            name=name,
+            partitions=[OffsetDeleteRequestPartition(partition_index=each) for each in numbers],
+        )
+        for name, numbers in by_topic(list(places)).items()
+    ]
+    answer = at_coordinator(
+        admin,
+        group,
+        lambda _: OffsetDeleteRequest(group_id=group, topics=topics),
+        lambda response: int(response.error_code),
+    )
+    if answer.error_code != Error.NONE:
+        raise Refused(answer.error_code, None)
+    return {
+        TopicPartition(topic.name, each.partition_index): fault_in(each.error_code)
+        for topic in answer.topics
+        for each in topic.partitions
+    }
+
+
+# -- coordinators ---------------------------------------------------------------------------------
+
+
+def at_coordinator(
+    admin: Admin,
+    group: str,
+    request_for: Callable[[Connection], Any],
+    error_of: Callable[[Any], int],
+) -> Any:
+    """The answer of a group's coordinator, once it is no longer moving or loading."""
+    what = f"asking for the group {group}"
+
+    def once(connection: Connection, deadline: Deadline) -> Any:
+        answer = admin.cluster.call(connection, request_for(connection), deadline)
+        if error_of(answer) in _MOVING:
+            raise BrokerRefused(error_of(answer), what)
+        return answer
+
+    return with_coordinator(admin.cluster, group, what, once)
+
+
+def coordinator_of(admin: Admin, group: str) -> tuple[int, str, int]:
+    """The id and the address of a group's coordinator."""
+    connection = admin.cluster.coordinator(group)
+    addresses: Mapping[tuple[str, int], int] = {
+        (each.host, each.port): each.id for each in admin.describe_cluster().brokers
+    }
+    return (addresses.get(connection.where, -1), *connection.where)
+
+
+def fault_in(code: int) -> Fault | None:
+    """The error of one of many answers; None if it is none."""
+    return None if code == Error.NONE else Fault(error_named(code), "")

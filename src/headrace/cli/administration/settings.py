@@ -1,0 +1,107 @@
+"""Settings of anything that has some: topics, brokers, their loggers, groups, client metrics.
+
+Each comes with the level that decides its value and the values at the levels below (KIP-226). What
+belongs to one broker is asked of that broker, since only it knows its file.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Final, NamedTuple
+
+from headrace.cli.administration.client import Admin, Refused
+from headrace.errors import Error
+
+
+class Resource(IntEnum):
+    """What can have settings, by its number in the protocol."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+class Source(IntEnum):
+    """Where a value comes from, under the names that Kafka's tools print."""
+
+    UNKNOWN = 0
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    DYNAMIC_CLIENT_METRICS_CONFIG = 7
+    DYNAMIC_GROUP_CONFIG = 8
+
+
+_ALL_KINDS: Final = 1
+"""The first version of ListConfigResources that knows more than client metrics (KIP-1142)."""
+
+
+class Synonym(NamedTuple):
+    name: str
+    value: str | None
+    source: Source
+
+
+class SettingView(NamedTuple):
+    """One setting; the value of a sensitive one is None."""
+
+    name: str
+    value: str | None
+    source: Source
+    is_sensitive: bool
+    synonyms: tuple[Synonym, ...]
+
+
+def read_settings(admin: Admin, kind: Resource, name: str) -> list[SettingView]:
+    """Every setting of one resource, by name; the empty broker name stands for all brokers."""
+    from headrace.wire.messages.describe_configs import (
+        DescribeConfigsRequest,
+        DescribeConfigsResource,
+    )
+
+    asked = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
+    request = DescribeConfigsRequest(resources=[asked], include_synonyms=True)
+    (answer,) = admin.ask_owner(kind, name, request).results
+    if answer.error_code != Error.NONE:
+        raise Refused(answer.error_code, answer.error_message)
+    return sorted(_view(each) for each in answer.configs)
+
+
+def list_resources(admin: Admin, kind: Resource) -> list[str]:
+    """The names of those that have settings of their own, sorted."""
+    from headrace.wire.messages.list_config_resources import ListConfigResourcesRequest
+
+    newest = admin.cluster.any_broker().newest(ListConfigResourcesRequest)
+    if newest < _ALL_KINDS and kind is not Resource.CLIENT_METRICS:
+        raise Refused(Error.UNSUPPORTED_VERSION, "the brokers do not list what has settings")
+    asked = [int(kind)] if newest >= _ALL_KINDS else []
+    answer = admin.ask(ListConfigResourcesRequest(resource_types=asked))
+    if answer.error_code != Error.NONE:
+        raise Refused(answer.error_code, None)
+    return sorted(
+        each.resource_name
+        for each in answer.config_resources
+        if newest < _ALL_KINDS or each.resource_type == kind
+    )
+
+
+def _view(each: Any) -> SettingView:
+    return SettingView(
+        each.name,
+        each.value,
+        _source(each.config_source),
+        each.is_sensitive,
+        tuple(Synonym(one.name, one.value, _source(one.source)) for one in each.synonyms),
+    )
+
+
+def _source(number: int) -> Source:
+    try:
+        return Source(number)
+    except ValueError:
+        return Source.UNKNOWN

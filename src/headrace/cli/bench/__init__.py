@@ -1,0 +1,190 @@
+"""`headrace bench`: how fast a cluster is, measured by its own clients, over the wire.
+
+A topic of its own is made for each run and removed afterwards, unless one is named. What the
+figures are worth depends on the machine that runs the client: it is part of what is measured.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from headrace.cli.bench.figures import Run
+from headrace.cli.bench.load import Payload, Tell, Work, around, consume, produce
+from headrace.cli.failures import Failure
+from headrace.cli.kafka import (
+    TIMEOUT_S,
+    admin_api,
+    find_topic,
+    open_admin,
+    raise_all,
+    read_metadata,
+    settle,
+)
+from headrace.cli.options import (
+    DEFAULT_SERVERS,
+    NONE_GIVEN,
+    OutputOption,
+    Properties,
+    Servers,
+    TopicOption,
+)
+from headrace.cli.output import Output, emit, table
+from headrace.cli.progress import Progress
+from headrace.cli.sizes import parse_bytes
+from headrace.cli.target import Target, parse_target
+
+app = typer.Typer(
+    help="Measure throughput and latency of any broker.",
+    epilog="Example: headrace bench throughput --records 1000000 --plot bench.png",
+    rich_markup_mode=None,
+)
+_COLUMNS: Final = ("phase", "records", "failed", "seconds", "records_s", "mb_s")
+_LATENCIES: Final = ("avg_ms", "p50_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms")
+
+Phase = Callable[[Work, Tell], Run]
+SizeOption = Annotated[str, typer.Option("--size", metavar="SIZE", help="Of one record.")]
+PartitionsOption = Annotated[int, typer.Option("--partitions", min=1, help="Of the new topic.")]
+ReplicasOption = Annotated[
+    int | None,
+    typer.Option(
+        "--replicas", min=1, help="Of the new topic.", show_default="the broker's default"
+    ),
+]
+PayloadOption = Annotated[Payload, typer.Option("--payload", help="What records are made of.")]
+AcksOption = Annotated[str, typer.Option("--acks", metavar="0|1|all")]
+CompressionOption = Annotated[
+    str, typer.Option("--compression", metavar="CODEC", help="none, gzip, snappy, lz4, zstd.")
+]
+PlotOption = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE.png", help="Draw rates and latencies into a picture."),
+]
+
+
+@app.command(epilog="Example: headrace bench throughput --records 1000000 --size 100 --acks 1")
+def throughput(
+    records: Annotated[int, typer.Option("--records", min=1)] = 500_000,
+    size: SizeOption = "100",
+    topic: TopicOption = None,
+    partitions: PartitionsOption = 1,
+    replicas: ReplicasOption = None,
+    acks: AcksOption = "all",
+    compression: CompressionOption = "none",
+    payload: PayloadOption = Payload.RANDOM,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    plot: PlotOption = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Write as fast as it goes, then read it all again."""
+    settings = {
+        "acks": acks,
+        "compression.type": compression,
+        "linger.ms": 5,
+        "queue.buffering.max.messages": 1_000_000,
+    }
+    wish = (records, parse_bytes(size, "--size"), payload, None, settings)
+    phases = (produce,) if topic else (produce, consume)
+    target = parse_target(servers, properties)
+    _measure(target, topic, partitions, replicas, wish, phases, plot, output)
+
+
+@app.command(epilog="Example: headrace bench latency --rate 1000 --seconds 30 --plot latency.png")
+def latency(
+    rate: Annotated[float, typer.Option("--rate", min=0.1, help="Records a second.")] = 1000,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.1)] = 10,
+    size: SizeOption = "100",
+    topic: TopicOption = None,
+    partitions: PartitionsOption = 1,
+    replicas: ReplicasOption = None,
+    acks: AcksOption = "all",
+    compression: CompressionOption = "none",
+    payload: PayloadOption = Payload.RANDOM,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    plot: PlotOption = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Write at a steady rate and time each record until it is acknowledged."""
+    settings = {"acks": acks, "compression.type": compression, "linger.ms": 0}
+    count = max(round(rate * seconds), 1)
+    wish = (count, parse_bytes(size, "--size"), payload, rate, settings)
+    target = parse_target(servers, properties)
+    _measure(target, topic, partitions, replicas, wish, (produce,), plot, output)
+
+
+@app.command("end-to-end", epilog="Example: headrace bench end-to-end --records 1000 --acks all")
+def end_to_end(
+    records: Annotated[int, typer.Option("--records", min=1)] = 1_000,
+    rate: Annotated[
+        float | None,
+        typer.Option("--rate", min=0.1, help="Records a second.", show_default="one by one"),
+    ] = None,
+    size: SizeOption = "100",
+    topic: TopicOption = None,
+    partitions: PartitionsOption = 1,
+    replicas: ReplicasOption = None,
+    acks: AcksOption = "all",
+    payload: PayloadOption = Payload.RANDOM,
+    servers: Servers = DEFAULT_SERVERS,
+    properties: Properties = NONE_GIVEN,
+    plot: PlotOption = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Send records one by one and time each until a consumer has it."""
+    wish = (records, max(parse_bytes(size, "--size"), 8), payload, rate, {"acks": acks})
+    target = parse_target(servers, properties)
+    _measure(target, topic, partitions, replicas, wish, (around,), plot, output)
+
+
+def _measure(
+    target: Target,
+    topic: str | None,
+    partitions: int,
+    replicas: int | None,
+    wish: tuple[int, int, Payload, float | None, dict[str, Any]],
+    phases: tuple[Phase, ...],
+    plot: Path | None,
+    output: Output,
+) -> None:
+    with _topic(target, topic, partitions, replicas) as (name, count):
+        work = Work(target, name, count, *wish)
+        runs = []
+        for phase in phases:
+            with Progress(phase.__name__, work.records) as bar:
+                runs.append(phase(work, bar.update))
+    if plot is not None:
+        from headrace.cli.bench.plot import draw
+
+        draw(runs, plot, f"{work.records:,} records of {work.record_bytes:,} B")
+    rows = [run.figures() for run in runs]
+    columns = [*_COLUMNS, *(each for each in _LATENCIES if each in rows[0])]
+    emit(rows, output, lambda: table(rows, columns))
+    if failed := sum(run.failed for run in runs):
+        raise Failure(f"{failed} records were not written", "look at the brokers")
+
+
+@contextmanager
+def _topic(
+    target: Target, name: str | None, partitions: int, replicas: int | None
+) -> Iterator[tuple[str, int]]:
+    """The topic and how many partitions it has; a new one is removed at the end."""
+    admin = open_admin(target)
+    if name is not None:
+        found = find_topic(read_metadata(admin, target), name)
+        yield name, len(found.partitions)
+        return
+    made = f"headrace-bench-{uuid.uuid4().hex[:8]}"
+    new = admin_api().NewTopic(made, partitions, replicas or -1)
+    futures = admin.create_topics([new], operation_timeout=TIMEOUT_S)
+    raise_all(settle(futures, target, "topic")[1])
+    try:
+        yield made, partitions
+    finally:
+        settle(admin.delete_topics([made], operation_timeout=TIMEOUT_S), target, "topic")

@@ -1,0 +1,79 @@
+"""`kafka-broker-api-versions`: what each broker speaks, and what of it can be used from here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from headrace.cli.api_names import api_name
+from headrace.cli.kafka_compat.administering import (
+    CONNECTING,
+    bare,
+    complain,
+    open_admin,
+    read_flags,
+)
+from headrace.cli.kafka_compat.superseded import OF_THE_PAST, servers_of
+from headrace.errors import HeadraceError
+from headrace.wire.registry import all_apis
+
+FLAGS: Final = {**CONNECTING, **OF_THE_PAST}
+_EXAMPLE: Final = "kafka-broker-api-versions --bootstrap-server localhost:9092"
+# What clients of Kafka 4.3 ask of a broker; the rest is between brokers and controllers.
+_OF_CLIENTS: Final = (
+    *range(4), *range(8, 52), 55, 57, 60, 61, 64, 65, 66, 68, 69, 71, 72, *range(74, 82),
+    *range(83, 93),
+)  # fmt: skip
+# Those that Kafka's client has and ours does not: the versions of 4.3.
+_OF_KAFKAS_CLIENT: Final = {
+    29: range(1, 4), 30: range(1, 4), 31: range(1, 4), 38: range(1, 4), 39: range(1, 3),
+    40: range(1, 3), 41: range(1, 4), 55: range(3), 80: range(2), 81: range(1), 88: range(1),
+    89: range(1),
+}  # fmt: skip
+
+
+def run(words: list[str]) -> int:
+    try:
+        given = read_flags("kafka-broker-api-versions", words, FLAGS, _EXAMPLE)
+        if given is None:
+            return 0
+        with open_admin(servers_of(given), given.text("--command-config")) as admin:
+            for broker in admin.describe_cluster().brokers:
+                where = f"{broker.host}:{broker.port} (id: {broker.id} rack: "
+                where += f"{broker.rack or 'null'} isFenced: {str(broker.is_fenced).lower()})"
+                try:
+                    served = admin.connection(broker.id).served()
+                except HeadraceError as error:
+                    print(f"{where} -> ERROR: {bare(error)}")
+                    continue
+                print(f"{where} -> (\n\t" + ",\n\t".join(api_lines(served)) + "\n)")
+    except HeadraceError as error:
+        return complain(bare(error))
+    return 0
+
+
+def api_lines(served: Mapping[int, range]) -> list[str]:
+    """A line for each API that the broker serves, or that clients would expect of it."""
+    lines = []
+    for key in sorted({*served, *_OF_CLIENTS}):
+        name = api_name(key) or "UNKNOWN"
+        if key not in served:
+            lines.append(f"{name}({key}): UNSUPPORTED")
+            continue
+        first, last = served[key][0], served[key][-1]
+        text = f"{name}({key}): {first}" if first == last else f"{name}({key}): {first} to {last}"
+        lines.append(text + _usable(key, first, last))
+    return lines
+
+
+def _usable(key: int, first: int, last: int) -> str:
+    """The newest version that a client of Kafka 4.3 would use; nothing of what it never asks."""
+    ours = next((api.versions for api in all_apis() if api.key == key), None)
+    ours = ours or _OF_KAFKAS_CLIENT.get(key)
+    if ours is None:
+        return ""
+    if ours[-1] < first:
+        return " [unusable: node too new]"
+    if last < ours[0]:
+        return " [unusable: node too old]"
+    return f" [usable: {min(ours[-1], last)}]"

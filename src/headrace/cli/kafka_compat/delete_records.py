@@ -1,0 +1,93 @@
+"""`kafka-delete-records`: forget the beginning of partitions, as a JSON file says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from headrace.cli.administration.client import Fault
+from headrace.cli.administration.records import delete_records
+from headrace.cli.kafka_compat.administering import (
+    CONNECTING,
+    Told,
+    bare,
+    complain,
+    need,
+    open_admin,
+    read_flags,
+)
+from headrace.cli.kafka_compat.flags import Takes
+from headrace.cli.kafka_compat.java_errors import as_exception
+from headrace.cli.kafka_compat.superseded import OF_THE_PAST, servers_of
+from headrace.errors import HeadraceError
+from headrace.types import TopicPartition
+
+FLAGS: Final = {**CONNECTING, **OF_THE_PAST, "--offset-json-file": Takes.VALUE}
+_EXAMPLE: Final = (
+    "kafka-delete-records --bootstrap-server localhost:9092 --offset-json-file offsets.json"
+)
+_VERSION: Final = 1
+
+
+def run(words: list[str]) -> int:
+    try:
+        given = read_flags("kafka-delete-records", words, FLAGS, _EXAMPLE)
+        if given is None:
+            return 0
+        servers = servers_of(given)
+        need(given, "--offset-json-file")
+        path = given.needed("--offset-json-file")
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise Told(f"{path} cannot be read ({error})") from None
+        before = parse_offsets(text)
+        with open_admin(servers, given.text("--command-config")) as admin:
+            print("Executing records delete operation")
+            outcome = delete_records(admin, before)
+        print("Records delete operation completed:")
+        for place in sorted(outcome):
+            result = outcome[place]
+            if isinstance(result, Fault):
+                print(f"partition: {place}\terror: {as_exception(Fault(result.error, ''))}")
+            else:
+                print(f"partition: {place}\tlow_watermark: {result}")
+    except HeadraceError as error:
+        return complain(bare(error))
+    return 0
+
+
+def parse_offsets(text: str) -> dict[TopicPartition, int]:
+    """`{"partitions": [{"topic": "orders", "partition": 1, "offset": 100}], "version": 1}`."""
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError:
+        raise Told("The input string is not a valid JSON") from None
+    if not isinstance(document, dict) or "partitions" not in document:
+        raise Told("Missing partitions field")
+    version = document.get("version", _VERSION)
+    if version != _VERSION:
+        raise Told(f"Not supported version field value {version}")
+    offsets: dict[TopicPartition, int] = {}
+    twice = []
+    for entry in document["partitions"]:
+        place, offset = _entry(entry)
+        if place in offsets:
+            twice.append(str(place))
+        offsets[place] = offset
+    if twice:
+        listed = ",".join(dict.fromkeys(twice))
+        raise Told(f"Offset json file contains duplicate topic partitions: {listed}")
+    return offsets
+
+
+def _entry(entry: Any) -> tuple[TopicPartition, int]:
+    try:
+        place = TopicPartition(entry["topic"], entry["partition"])
+        offset = entry["offset"]
+    except (TypeError, KeyError) as error:
+        raise Told(f"{entry!r} has no {error}; topic, partition and offset are needed") from None
+    if not (isinstance(place.topic, str) and type(place.partition) is type(offset) is int):
+        raise Told(f"{entry!r} is no topic with the numbers of a partition and an offset")
+    return place, offset

@@ -1,0 +1,96 @@
+"""`kafka-groups`: the groups of every kind, with their type and protocol."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from headrace.cli.administration.groups import (
+    CONSUMER,
+    CONSUMER_PROTOCOL,
+    GroupListing,
+    list_groups,
+)
+from headrace.cli.administration.share_groups import SHARE
+from headrace.cli.kafka_compat.administering import (
+    CONNECTING,
+    FAILED,
+    Told,
+    bare,
+    complain,
+    open_admin,
+    read_flags,
+    refuse_together,
+)
+from headrace.cli.kafka_compat.columns import row, widest
+from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.superseded import OF_THE_PAST, servers_of
+from headrace.errors import HeadraceError
+
+TYPES: Final = ("Classic", CONSUMER, SHARE, "Streams")
+FLAGS: Final = {
+    **CONNECTING,
+    **OF_THE_PAST,
+    "--list": Takes.NOTHING,
+    "--group-type": Takes.VALUE,
+    "--protocol": Takes.VALUE,
+    "--consumer": Takes.NOTHING,
+    "--share": Takes.NOTHING,
+    "--streams": Takes.NOTHING,
+}
+_EXAMPLE: Final = "kafka-groups --bootstrap-server localhost:9092 --list"
+_LEAST: Final = 20
+_KINDS: Final = ("--consumer", "--share", "--streams")
+_EXCLUDED: Final = ("--group-type", "--protocol")
+
+
+def run(words: list[str]) -> int:
+    try:
+        given = read_flags("kafka-groups", words, FLAGS, _EXAMPLE)
+        if given is None:
+            return 0
+        servers = servers_of(given, "Missing required option(s) [bootstrap-server]")
+        _check(given)
+    except HeadraceError as error:
+        return complain(bare(error))
+    try:
+        with open_admin(servers, given.text("--command-config")) as admin:
+            _show([each for each in list_groups(admin) if _is_wanted(each, given)])
+    except HeadraceError as error:
+        print(f"Error while executing groups command : {bare(error)}")
+        return FAILED
+    return 0
+
+
+def _check(given: Given) -> None:
+    if not given.has("--list"):
+        raise Told("Command must include exactly one action: --list.")
+    if given.has("--group-type") and _type(given) is None:
+        raise Told("--group-type must be a valid group type.")
+    for flag in _KINDS:
+        refuse_together(given, flag, *_EXCLUDED, *(other for other in _KINDS if other != flag))
+
+
+def _type(given: Given) -> str | None:
+    text = given.text("--group-type")
+    return next((each for each in TYPES if text and each.lower() == text.lower()), None)
+
+
+def _is_wanted(group: GroupListing, given: Given) -> bool:
+    protocol = given.text("--protocol")
+    if (kind := _type(given)) is not None:
+        return group.type == kind and protocol in (None, group.protocol)
+    if protocol is not None:
+        return group.protocol == protocol
+    if given.has("--consumer"):
+        return group.protocol in ("", CONSUMER_PROTOCOL) or group.type == CONSUMER
+    if given.has("--share"):
+        return group.type == SHARE
+    return not given.has("--streams") or group.type == "Streams"
+
+
+def _show(groups: list[GroupListing]) -> None:
+    rows = [(each.group, each.type, each.protocol) for each in groups]
+    width = widest((cell for cells in rows for cell in cells), _LEAST)
+    print(row(("GROUP", "TYPE", "PROTOCOL"), [width] * 3))
+    for cells in rows:
+        print(row(cells, [width] * 3) + " ")

@@ -1,0 +1,1 @@
+"""What the tools that measure share: what to send, how fast, and what became of it."""

@@ -1,0 +1,57 @@
+"""Our tools answer as Kafka's did when their answers were recorded (`python -m tests.parity`)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.parity.case import Case
+from tests.parity.ours import run_here
+from tests.parity.play import all_cases, differences, play, read_recorded
+
+if TYPE_CHECKING:
+    from headrace.coordination.zookeeper.server import ZooKeeperServer
+    from tests.parity.stage import Stage
+
+CASES = all_cases()
+AT_LEAST = 120
+
+
+@pytest.fixture(scope="module")
+def one() -> Iterator[Stage]:
+    from tests.parity.brokers import one_broker
+
+    with one_broker() as stage:
+        yield stage
+
+
+@pytest.fixture(scope="module")
+def three(zookeeper: ZooKeeperServer) -> Iterator[Stage]:
+    from tests.parity.brokers import three_brokers
+
+    with three_brokers(f"{zookeeper.connect_string}/parity-{uuid.uuid4().hex[:8]}") as stage:
+        yield stage
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.tool} {case.key}")
+def test_our_tool_answers_as_kafkas_did(case: Case, request: pytest.FixtureRequest) -> None:
+    """Exit code and lines are the same, or the case says why they are not."""
+    stage: Stage = request.getfixturevalue("one" if case.brokers == 1 else "three")
+    theirs = read_recorded(case.tool).get(case.key)
+    assert theirs is not None, "not recorded: python -m tests.parity --record"
+    found = "\n".join(differences(theirs, play(case, stage, run_here)))
+    if case.differs:
+        assert found, "it no longer differs"
+    else:
+        assert not found, found
+
+
+def test_there_are_enough_command_lines() -> None:
+    """A list of at least 120, and none recorded that is no longer asked."""
+    assert len(CASES) >= AT_LEAST
+    for tool in {case.tool for case in CASES}:
+        asked = {case.key for case in CASES if case.tool == tool}
+        assert set(read_recorded(tool)) <= asked
