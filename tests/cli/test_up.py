@@ -16,7 +16,7 @@ import typer
 from headrace.cli import up
 from headrace.cli.app import app
 from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.up import Request, broker_settings, default_data, parse
+from headrace.cli.up import Request, broker_settings, default_data, parse, with_metrics
 from tests.cli.conftest import Headrace
 
 
@@ -154,6 +154,18 @@ def test_up_prints_its_ready_lines_and_stops_in_order(tmp_path: Path, stop: sign
         out, err = process.communicate(timeout=30)
         assert (process.returncode, out, err) == (0, "", "")
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+def test_one_of_several_brokers_has_the_metrics() -> None:
+    """The port is taken, not looked at: brokers that start together all start."""
+    request = Request(host="127.0.0.94")
+    first, taken, left_out = with_metrics(request, {})
+    assert taken is not None
+    with taken:
+        assert (first["metrics.listener"], left_out) == ("127.0.0.94:9404", "")
+        second, other, left_out = with_metrics(request, {})
+        assert (second["metrics.listener"], other) == ("", None)
+        assert left_out.startswith("metrics left out: 127.0.0.94:9404 is taken; --set ")
 
 
 def test_a_broker_loads_no_terminal_library() -> None:

@@ -138,7 +138,12 @@ class RunningBroker:
         logs.SERVER.info("Broker %d shut down", self.broker.id)
 
 
-def run(config: BrokerConfig, *, announce: Callable[[str], None]) -> int:
+def run(
+    config: BrokerConfig,
+    *,
+    announce: Callable[[str], None],
+    metrics_socket: socket.socket | None = None,
+) -> int:
     """Run a broker in the foreground until SIGTERM or Ctrl-C; returns the exit code."""
 
     if _has_log_settings(config):
@@ -151,7 +156,7 @@ def run(config: BrokerConfig, *, announce: Callable[[str], None]) -> int:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
-        running = await start(config)
+        running = await start(config, metrics_socket)
         # Everything built so far lives as long as the process: no need to look at it again.
         gc.collect()
         gc.freeze()
@@ -175,8 +180,11 @@ def _has_log_settings(config: BrokerConfig) -> bool:
     return any(map(config.get, keys)) or not {"LOG_DIR", "KAFKA_LOG4J_OPTS"}.isdisjoint(os.environ)
 
 
-async def start(config: BrokerConfig) -> RunningBroker:
-    """Build and start a broker; it serves clients when this returns."""
+async def start(config: BrokerConfig, metrics_socket: socket.socket | None = None) -> RunningBroker:
+    """Build and start a broker; it serves clients when this returns.
+
+    Metrics are served on a socket that is taken already, or on `metrics.listener`.
+    """
     if logs.CONFIG.isEnabledFor(logging.INFO):
         logs.CONFIG.info("%s", config.dump())
     for name in config.unknown_keys:
@@ -184,7 +192,8 @@ async def start(config: BrokerConfig) -> RunningBroker:
     loop = asyncio.get_running_loop()
     reporter = Reporter()
     listeners = bind(config, loop, reporter)
-    metrics_socket = bind_metrics(config)
+    if metrics_socket is None:
+        metrics_socket = bind_metrics(config)
     if metrics_socket is not None:
         reporter.take_times()
     reporter.follow_request_log()

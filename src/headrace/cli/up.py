@@ -14,6 +14,7 @@ the same host; whoever wants more of them than that runs them with `schema-regis
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from headrace.cli.failures import Failure, WrongUsage
 
 if TYPE_CHECKING:
+    import socket
+
     from headrace.cli.services import Addresses, Service
 
 BROKER: Final = "broker"
@@ -174,7 +177,7 @@ def run_broker(request: Request, settings: Mapping[str, str]) -> int:
     from headrace.cluster.broker_config import BrokerConfig
 
     _configure_logs(request)
-    settings, left_out = with_metrics(request, settings)
+    settings, metrics_socket, left_out = with_metrics(request, settings)
     config = BrokerConfig(settings)
     folders = ", ".join(map(os.path.abspath, config.log_dirs))
 
@@ -187,7 +190,7 @@ def run_broker(request: Request, settings: Mapping[str, str]) -> int:
             print(f"headrace: {left_out}", file=sys.stderr, flush=True)
 
     with recorded(config):
-        return app.run(config, announce=announce)
+        return app.run(config, announce=announce, metrics_socket=metrics_socket)
 
 
 def _http_service(
@@ -255,17 +258,20 @@ def _configure_logs(request: Request) -> None:
 
 
 def _is_free(host: str, port: int) -> bool:
-    import socket
-
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        socket.create_server((host, port), family=family).close()
+        _taken(host, port).close()
     except OSError as error:
-        import errno
-
         # Anything else is told by the service itself, in its own words.
         return error.errno != errno.EADDRINUSE
     return True
+
+
+def _taken(host: str, port: int) -> socket.socket:
+    """The address, nobody else's from now on."""
+    import socket
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family)
 
 
 def _reachable(host: str) -> str:
@@ -317,11 +323,14 @@ def broker_settings(request: Request, environment: Mapping[str, str]) -> dict[st
     return {**settings, **set_by_hand(request)}
 
 
-def with_metrics(request: Request, settings: Mapping[str, str]) -> tuple[dict[str, str], str]:
+def with_metrics(
+    request: Request, settings: Mapping[str, str]
+) -> tuple[dict[str, str], socket.socket | None, str]:
     """The settings with a place for the metrics, unless somebody has decided about that.
 
     It is a convenience: where the port is taken, by another broker perhaps, the broker does
-    without, and the second part of the answer says so.
+    without, and the last part of the answer says so. A free one is taken at once, as the second
+    part: of brokers that start together, one gets it.
     """
     broker = int(settings.get("broker.id", 0)) if broker_count(request) > 1 else 0
     if METRICS in settings:
@@ -329,14 +338,18 @@ def with_metrics(request: Request, settings: Mapping[str, str]) -> tuple[dict[st
         host, _, port = given.rpartition(":")
         if broker and port.isdecimal() and int(port):
             given = f"{host}:{int(port) + broker}"
-        return {**settings, METRICS: given}, ""
+        return {**settings, METRICS: given}, None, ""
     host = request.host or "127.0.0.1"
     port_number = 0 if request.port == "0" else METRICS_PORT + broker
     address = joined(host, port_number)
-    if port_number and not _is_free(host, port_number):
-        remedy = f"--set {METRICS}={joined(host, 0)} takes a free port"
-        return {**settings, METRICS: ""}, f"metrics left out: {address} is taken; {remedy}"
-    return {**settings, METRICS: address}, ""
+    try:
+        return {**settings, METRICS: address}, _taken(host, port_number), ""
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            # The broker finds the same, and tells it in its own words.
+            return {**settings, METRICS: address}, None, ""
+    remedy = f"--set {METRICS}={joined(host, 0)} takes a free port"
+    return {**settings, METRICS: ""}, None, f"metrics left out: {address} is taken; {remedy}"
 
 
 def set_by_hand(request: Request) -> dict[str, str]:
