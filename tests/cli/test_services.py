@@ -65,6 +65,7 @@ def await_end(pid: int) -> None:
         os.close(descriptor)
 
 
+@pytest.mark.spec("admin:RQ-29")
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_services_start_by_need_and_stop_in_reverse(stop: signal.Signals) -> None:
     """Each is told the addresses before it; the last one started is the first one stopped."""

@@ -78,7 +78,7 @@ def ready(lines: IO[str], count: int) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.spec("slides:B39", "admin:RC-38")
+@pytest.mark.spec("slides:B39", "admin:RC-38", "admin:RQ-29")
 def test_a_cluster_runs_heals_and_stops_in_order(tmp_path: Path) -> None:
     """ZooKeeper and brokers tell their addresses; a killed broker is started again; Ctrl-C ends."""
     words = [*WORDS, "--data", str(tmp_path), "--only", "broker"]
@@ -90,6 +90,7 @@ def test_a_cluster_runs_heals_and_stops_in_order(tmp_path: Path) -> None:
         assert up.stdout is not None
         found = ready(up.stdout, 3)
         assert set(found) == {"zookeeper", "broker-0", "broker-1"}
+        assert next(iter(found)) == "zookeeper"
         children = {_name(pid): pid for pid in _children(up.pid)}
         (java,) = _children(children["headrace-zookee"])
         os.kill(children["headrace-broker"], signal.SIGKILL)

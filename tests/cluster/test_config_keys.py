@@ -56,7 +56,7 @@ def test_topic_keys_and_their_broker_keys_agree() -> None:
         pytest.param("broker.rack", None, marks=pytest.mark.spec("slides:A26")),
         pytest.param("compression.type", "producer"),
         pytest.param("connections.max.idle.ms", 600000),
-        pytest.param("controlled.shutdown.enable", True),
+        pytest.param("controlled.shutdown.enable", True, marks=pytest.mark.spec("slides:A36")),
         pytest.param("controlled.shutdown.max.retries", 3, marks=pytest.mark.spec("slides:A37")),
         pytest.param(
             "controlled.shutdown.retry.backoff.ms", 5000, marks=pytest.mark.spec("slides:A38")

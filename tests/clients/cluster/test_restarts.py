@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headrace.testing import Cluster
 
 
-@pytest.mark.spec("admin:RC-38", "book1:R-17", "slides:M13")
+@pytest.mark.spec("admin:RC-38", "admin:RQ-28", "book1:R-17", "slides:A36", "slides:M13")
 def test_a_broker_that_stops_hands_its_leaderships_over_first(
     cluster: Cluster, observer: Observer, new_topic: Callable[..., str]
 ) -> None:
