@@ -38,9 +38,12 @@ class TimeIndex(IndexFile):
 
     def maybe_append(self, timestamp: int, offset: int) -> None:
         """Note the largest timestamp so far, if it is news. The index must be hot."""
-        assert self.entries is not None
-        if timestamp > self.last().timestamp:
-            self.entries += _ENTRY.pack(timestamp, offset - self.base_offset)
+        entries = self.entries
+        assert entries is not None
+        # Asked for nearly every batch: the key alone is looked at, where it lies.
+        last = _KEY.unpack_from(entries, len(entries) - _ENTRY.size)[0] if entries else NO_TIMESTAMP
+        if timestamp > last:
+            entries += _ENTRY.pack(timestamp, offset - self.base_offset)
 
     def entry(self, index: int) -> TimestampOffset:
         timestamp, relative = _ENTRY.unpack(self.read(index))
