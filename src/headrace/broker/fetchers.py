@@ -202,6 +202,7 @@ class _Fetcher:
         self._machine.remove(topic_partition)
         self._faults.pop(topic_partition, None)
         self._retries.pop(topic_partition, None)
+        self._wake.set()  # its flush is nothing to wait for any more
         return bool(self._machine.partitions)
 
     def rejoin(self, broker_epoch: int) -> None:

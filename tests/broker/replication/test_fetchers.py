@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,23 @@ class BrokenFile:
 
     def append(self, _chunks: Any) -> int:
         raise OSError(errno.EIO, "Input/output error")
+
+
+class SlowFile:
+    """A file on a disk that syncs only when it is let."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.syncs = threading.Event()
+        self.may_sync = threading.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def sync(self) -> None:
+        self.syncs.set()
+        self.may_sync.wait(20)
+        self._file.sync()
 
 
 def pair(cluster: Nodes, **config: Any) -> tuple[Partition, Partition]:
@@ -321,6 +339,33 @@ def test_a_follower_flushes_before_it_counts(tmp_path: Path) -> None:
             cluster[1].storage.flush(leader)
             await committed(leader, end)
             assert follower.log.recovery_point == end
+
+    run(story())
+
+
+def test_a_flush_of_a_partition_that_has_left_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fetcher waits for a slow disk, and goes on when the partition is not its any more."""
+
+    async def story() -> None:
+        async with nodes(tmp_path) as cluster:
+            leader, follower = pair(cluster, flush_messages=1)
+            cluster.topic(1, [1, 2], "other")
+            other = cluster[1].take_role("other")
+            cluster[2].take_role("other")
+            await committed(other, write(other))
+            active = follower.log.segments.active
+            disk = SlowFile(active.log)
+            monkeypatch.setattr(active, "_log", disk)
+            try:
+                write(leader)
+                await until(disk.syncs.is_set)
+                cluster[2].fetchers.leave(follower.topic_partition)
+                await committed(other, write(other))
+                assert follower.flush_pending
+            finally:
+                disk.may_sync.set()
 
     run(story())
 

@@ -233,7 +233,7 @@ class Mortal(Protocol):
 class ReplicaView:
     """How far one replica was compared with what is committed."""
 
-    __slots__ = ("compared", "era", "high_watermark", "leads", "life", "log", "truncations")
+    __slots__ = ("compared", "era", "high_watermark", "leads", "led", "life", "log", "truncations")
 
     def __init__(self, log: PartitionLog, life: Mortal) -> None:
         self.log = log
@@ -243,6 +243,7 @@ class ReplicaView:
         self.era = 0
         self.high_watermark = 0
         self.leads = -1  # in which leader epoch
+        self.led = -1  # in which one it died, until it was looked at again
 
     def compare(self, committed: CommittedLog, up_to: int, who: str) -> None:
         """Compare this replica's batches below an offset with the committed ones."""

@@ -195,7 +195,9 @@ class Witness:
         key = (life.id, partition.topic_partition)
         view = self._views.get(key)
         if view is None or view.log is not log:
-            view = self._views[key] = ReplicaView(log, life)
+            before, view = view, ReplicaView(log, life)
+            view.led = -1 if before is None else before.leads
+            self._views[key] = view
             view.era = committed.era if log.log_end_offset == 0 else -1
         who = f"the replica on {life.name}"
         if partition.is_leader:
@@ -223,6 +225,7 @@ class Witness:
         high_watermark = log.high_watermark
         if high_watermark != view.high_watermark:
             self._on_high_watermark(partition, committed, view, who)
+        view.led = -1
         if log.log_end_offset >= committed.end:
             self.promises.holds_everything(committed.where, life.id)
 
@@ -279,14 +282,16 @@ class Witness:
             return
         if committed.era and not partition.is_leader:
             return  # It may remember what was committed before records were lost.
+        # Nobody saw what a leader committed in the turn in which it died; its checkpoint may tell.
+        epoch = partition.leader_epoch if partition.is_leader else view.led
         check(
-            partition.is_leader and partition.leader_epoch >= committed.epoch,
+            epoch >= max(committed.epoch, 0),
             "high-watermark",
             f"{who} of {where}, in epoch {partition.leader_epoch}, has {high_watermark}, but only "
             f"{committed.end} offsets are committed in epoch {committed.epoch}",
         )
         for header, data in read_batches(log, committed.end, high_watermark):
-            committed.extend(header, data, partition.leader_epoch)
+            committed.extend(header, data, epoch)
         view.compared = committed.end
         if not where.topic.startswith("__"):
             found = committed.newly_stable()
