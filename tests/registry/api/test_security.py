@@ -82,11 +82,13 @@ def test_roles(secured: RunningRegistry, tls: ssl.SSLContext, subject: str) -> N
     refused = secured.call("POST", f"{path}/versions", SCHEMA, user=ROB, tls=tls)
     assert (refused.status, refused.code) == (403, 40301)
     assert "developer" in refused.body["message"]
-    assert secured.call("POST", f"{path}/versions", SCHEMA, user=DAN, tls=tls).status == 200
+    registered = secured.call("POST", f"{path}/versions", SCHEMA, user=DAN, tls=tls)
+    assert registered.status == 200
     for user in (ANN, DAN, ROB):
         assert secured.call("GET", f"{path}/versions", user=user, tls=tls).body == [1]
         assert secured.call("POST", path, SCHEMA, user=user, tls=tls).status == 200
-        assert secured.call("GET", "/schemas/ids/1", user=user, tls=tls).status == 200
+        by_id = f"/schemas/ids/{registered.body['id']}"
+        assert secured.call("GET", by_id, user=user, tls=tls).status == 200
     level = {"compatibility": "NONE"}
     assert secured.call("PUT", f"/config/{subject}", level, user=DAN, tls=tls).status == 403
     assert secured.call("PUT", f"/config/{subject}", level, user=ANN, tls=tls).status == 200
