@@ -47,8 +47,8 @@ demo: setup-spark ## A broker and a pipeline on Spark that finds fraud; figures 
 labs: setup-dev ## The labs of the training documents, each checked; ARGS="lego single_node", "--list".
 	$(BIN)/python -m examples.labs $(ARGS)
 
-test: setup-dev ## Run every test, two files at a time; JOBS=0 runs them in this process.
-	$(BIN)/python -m pytest --durations 25 -n $(JOBS) --dist loadfile $(ARGS)
+test: setup-dev ## Run every test, two files at a time; SEED=2 in another order, JOBS=0 in this process.
+	$(BIN)/python -m pytest --randomly-seed=$(SEED) --durations 25 -n $(JOBS) --dist loadfile $(ARGS)
 
 check: setup-dev ## Format, lint, types, layers.
 	$(BIN)/ruff format --check .
