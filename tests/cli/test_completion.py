@@ -61,7 +61,7 @@ def test_a_silent_server_costs_a_second(complete: Any) -> None:
         there = context(servers=f"127.0.0.1:{server.getsockname()[1]}")
         began = time.monotonic()
         assert complete(there, "") == []
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 10
 
 
 def test_nonsense_is_completed_by_nothing() -> None:

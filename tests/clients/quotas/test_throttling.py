@@ -48,19 +48,19 @@ def test_a_producer_over_its_quota_waits(
     """The answer is there at once and says how long; the next request is served after that."""
     slow, other = client(), client()
     with limited_to(connection, {"client-id": name_of(slow)}, producer_byte_rate=10_000):
-        request = produce_request(topic, batch(15_000))
+        request = produce_request(topic, batch(30_000))
         answer, took_ms = timed(lambda: slow.ask(request, PRODUCE))
-        # 15 KB and a little where 10 KB are allowed in the first second.
-        assert 450 < answer.throttle_time_ms < 700
-        assert took_ms < 400
+        began = time.monotonic()
+        # 30 KB and a little where 10 KB are allowed in the first second.
+        assert 1_950 < answer.throttle_time_ms < 2_500
+        assert took_ms < 1_900
         assert answer.responses[0].partition_responses[0].error_code == Error.NONE
         _, took_ms = timed(lambda: other.ask(NOTHING, METADATA))
-        assert took_ms < 300
+        assert took_ms < 1_900
         answer_of_other = other.ask(produce_request(topic, batch(50_000)), PRODUCE)
         assert answer_of_other.throttle_time_ms == 0
-        began = time.monotonic()
         slow.ask(NOTHING, METADATA)
-        waited_ms = (time.monotonic() - began) * 1000 + took_ms
+        waited_ms = (time.monotonic() - began) * 1000
         assert waited_ms > answer.throttle_time_ms - 300
 
 
@@ -70,10 +70,11 @@ def test_requests_that_had_arrived_wait_too(
     """Pipelined requests are served one after the other's time, in their order; acks=0 as well."""
     slow = client()
     with limited_to(connection, {"client-id": name_of(slow)}, producer_byte_rate=20_000):
+        began = time.monotonic()
         slow.send(produce_request(topic, batch(30_000), acks=0), PRODUCE)
-        sent = [slow.send(NOTHING, METADATA) for _ in range(3)]
-        _, took_ms = timed(lambda: [slow.answer(each, MetadataRequest, METADATA) for each in sent])
-        assert took_ms > 350
+        for each in [slow.send(NOTHING, METADATA) for _ in range(3)]:
+            slow.answer(each, MetadataRequest, METADATA)
+        assert time.monotonic() - began > 0.35
 
 
 @pytest.mark.spec("slides:M10")
@@ -151,11 +152,10 @@ def test_time_is_limited_too(connection: Connection, client: Client) -> None:
     """request_percentage: whoever asks without pause is made to pause."""
     busy = client()
     with limited_to(connection, {"client-id": name_of(busy)}, request_percentage=0.01):
-        waits = [
-            busy.ask(MetadataRequest(topics=None), METADATA).throttle_time_ms for _ in range(3)
-        ]
-        assert max(waits) > 0
-        assert max(waits) <= 1_000  # never more than a window at once
+        everything = MetadataRequest(topics=None)
+        waits = (busy.ask(everything, METADATA).throttle_time_ms for _ in range(500))
+        # A tenth of a millisecond in a second: many answers' worth, but not five hundred's.
+        assert 0 < next(filter(None, waits), 0) <= 1_000  # never more than a window at once
 
 
 def test_users_are_limited_as_anonymous(connection: Connection, client: Client, topic: str) -> None:
@@ -274,12 +274,12 @@ def test_a_broker_takes_connections_one_after_the_other(
     host, _, port = limited.rpartition(":")
     put(Op.SET, "5")
     try:
+        began = time.monotonic()
         opened = [socket.create_connection((host, int(port)), 10) for _ in range(7)]
         for each in opened:
             each.close()
-        served, took_ms = timed(lambda: is_served(limited))
-        assert served
-        assert took_ms > 300
+        assert is_served(limited)
+        assert time.monotonic() - began > 0.3
     finally:
         put(Op.DELETE, None)
     eventually(lambda: timed(lambda: is_served(limited))[1] < 300, "no more waiting")
