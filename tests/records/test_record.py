@@ -124,6 +124,24 @@ def test_empty_batch_has_no_records() -> None:
         read_all(sealed(b"", count=-1))
 
 
+@pytest.mark.parametrize("size", [10, 100])
+@pytest.mark.parametrize("more", [1, 64])
+@pytest.mark.parametrize("count", [15, 16, 63, 64, 65, 200, 1_000])
+def test_counting_sees_one_record_of_another_size(size: int, more: int, count: int) -> None:
+    """Runs of one size are proven at once; a single record that differs in them is not overseen."""
+    records = [encode_record(i % 64, 0, None, bytes(size)) for i in range(count)]
+    assert count_records(b"".join(records), count)
+    for odd in {0, 1, count // 3, count // 2, count - 2, count - 1}:
+        larger = encode_record(0, 0, None, bytes(size + more))
+        changed = [*records[:odd], larger, *records[odd + 1 :]]
+        payload = b"".join(changed)
+        assert count_records(payload, count)
+        # It says that it is as long as its neighbours, which puts all behind it out of step.
+        at = sum(map(len, changed[:odd]))
+        lying = payload[:at] + records[0][:2] + payload[at + 2 :]
+        assert not count_records(lying, count)
+
+
 def test_unknown_codec() -> None:
     """Codec 5 is CorruptData for a reader."""
     with pytest.raises(CorruptData, match="codec 5"):

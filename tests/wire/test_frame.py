@@ -35,10 +35,13 @@ def feed(reader: FrameReader, stream: bytes, cuts: list[int]) -> list[bytes]:
 @given(
     payloads=st.lists(st.binary(min_size=8, max_size=9000), min_size=1, max_size=6),
     cuts=st.lists(st.integers(1, 5000), max_size=40),
+    scratch=st.sampled_from([4096, 6000]),
 )
-def test_frames_survive_any_cut_of_the_stream(payloads: list[bytes], cuts: list[int]) -> None:
+def test_frames_survive_any_cut_of_the_stream(
+    payloads: list[bytes], cuts: list[int], scratch: int
+) -> None:
     """Where TCP cuts the stream has no influence on the frames."""
-    reader = FrameReader(MAX_BYTES, bytearray(4096))
+    reader = FrameReader(MAX_BYTES, bytearray(scratch))
     stream = b"".join(map(frame_of, payloads))
     assert feed(reader, stream, cuts) == payloads
 
@@ -48,6 +51,17 @@ def test_a_frame_above_the_grain_arrives_whole() -> None:
     payload = bytes(range(256)) * (3 * 4096 + 5)
     reader = FrameReader(MAX_BYTES, bytearray(65536))
     assert feed(reader, frame_of(payload) + frame_of(b"next one"), []) == [payload, b"next one"]
+
+
+def test_large_frames_in_a_row_are_received_in_place() -> None:
+    """After a large frame little of the next one takes the way round; a small one resets that."""
+    reader = FrameReader(MAX_BYTES, bytearray(65536))
+    large, small = b"L" * 100_000, b"S" * 100
+    assert len(reader.buffer()) == 65536
+    assert feed(reader, frame_of(large), []) == [large]
+    assert len(reader.buffer()) == 4096
+    assert feed(reader, frame_of(large) + frame_of(small), []) == [large, small]
+    assert len(reader.buffer()) == 65536
 
 
 def test_connections_may_share_the_scratch() -> None:

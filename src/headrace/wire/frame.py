@@ -22,6 +22,9 @@ _MIN_FRAME: Final = 8
 # A frame up to this size gets its memory at once; a larger one grows as its bytes really arrive,
 # so that a lying length costs its sender more than it costs us.
 _GRAIN: Final = 1 << 20
+# After a frame that the scratch could not hold another one is likely: so little of it is received
+# there that the rest goes straight to its own memory.
+_FIRST_BYTES: Final = 4096
 
 _HTTP_VERBS: Final = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"CONN")
 _ZOOKEEPER_WORDS: Final = (b"ruok", b"stat", b"srvr", b"mntr", b"conf", b"cons", b"envi", b"dump")
@@ -76,6 +79,7 @@ class FrameReader:
         "_max_bytes",
         "_missing",
         "_scratch",
+        "_was_large",
     )
 
     def __init__(self, max_bytes: int, scratch: bytearray, grain: int = _GRAIN) -> None:
@@ -88,13 +92,14 @@ class FrameReader:
         self._filled = 0  # bytes of `_frame` that have arrived
         self._missing = 0  # bytes of the frame beyond `_frame`
         self._chunks: list[bytearray] = []  # full chunks of a frame above the grain
+        self._was_large = False  # the last frame did not fit into the scratch
 
     def buffer(self) -> memoryview:
         """Where the next bytes of the stream go."""
         if self._frame is not None:
             return memoryview(self._frame)[self._filled :]
-        if self._head:
-            return self._scratch[len(self._head) :]
+        if self._head or self._was_large:
+            return self._scratch[len(self._head) : _FIRST_BYTES if self._was_large else None]
         return self._scratch
 
     def received(self, count: int) -> list[bytes | bytearray]:
@@ -104,6 +109,7 @@ class FrameReader:
             self._filled += count
             self._close_when_full(frames)
             return frames
+        self._was_large = False
         data = self._scratch
         end = count
         if self._head:
@@ -128,6 +134,7 @@ class FrameReader:
 
     def _begin(self, size: int, first: memoryview) -> None:
         """Open a frame of which only `first` has arrived."""
+        self._was_large = size > len(self._scratch)
         grain = max(min(size, self._grain), len(first))
         self._frame = bytearray(grain)
         self._frame[: len(first)] = first
