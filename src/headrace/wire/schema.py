@@ -190,13 +190,43 @@ def struct(cls: C) -> C:
     # Tags that a newer peer sends and we do not know are kept here and sent on.
     cls.__annotations__["unknown_tags"] = "dict[int, bytes] | None"
     cls.unknown_tags = dataclasses.field(default=None)  # type: ignore[attr-defined]
-    # A dataclass would compile these two for every class, which is most of what importing hundreds
-    # of messages costs.
+    # A dataclass would compile these three for every class: most of what importing hundreds of
+    # messages costs, of which a process makes a few.
+    cls.__init__ = _init_at_first_use  # type: ignore[misc]
     cls.__eq__ = _equals  # type: ignore[assignment, method-assign]
     cls.__repr__ = _shows  # type: ignore[assignment, method-assign]
     cls.__hash__ = None  # type: ignore[assignment]
-    declared: Any = dataclasses.dataclass(slots=True, kw_only=True, eq=False, repr=False)(cls)
+    as_dataclass = dataclasses.dataclass(slots=True, kw_only=True, init=False, eq=False, repr=False)
+    declared: Any = as_dataclass(cls)
     return cast(C, declared)
+
+
+def _init_at_first_use(self: Any, **values: Any) -> None:
+    cls = type(self)
+    cls.__init__ = _compile_init(cls)
+    cls.__init__(self, **values)
+
+
+def _compile_init(cls: type) -> Callable[..., None]:
+    """`__init__` as a dataclass has it: every field by its name, a list of its own by default."""
+    names: dict[str, Any] = {"missing": MISSING}
+    parameters, body = ["self", "*"], []
+    for field in dataclasses.fields(cls):
+        name, value = field.name, field.name
+        if field.default_factory is not MISSING:
+            parameters.append(f"{name}=missing")
+            value = f"[] if {name} is missing else {name}"
+        elif field.default is not MISSING:
+            names[f"default_{name}"] = field.default
+            parameters.append(f"{name}=default_{name}")
+        else:
+            parameters.append(name)
+        body.append(f"    self.{name} = {value}")
+    source = "\n".join([f"def __init__({', '.join(parameters)}):", *body])
+    exec(source, names)
+    init: Callable[..., None] = names["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    return init
 
 
 def _equals(self: Any, other: Any) -> Any:  # a bool, or NotImplemented
