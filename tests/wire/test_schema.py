@@ -38,6 +38,26 @@ def test_messages_are_slotted_dataclasses() -> None:
         SmallResponse(5)  # type: ignore[call-arg]
 
 
+def test_the_first_message_is_made_like_all_others() -> None:
+    """`__init__` is compiled with it: every field by its name, and no list belongs to two."""
+
+    @struct
+    class Fresh:
+        number: Int32
+        items: list[Int32] = v(1, default=[])
+        text: str = v(1, default="none")
+
+    with pytest.raises(TypeError, match=r"Fresh\.__init__\(\) missing .* 'number'"):
+        Fresh()  # type: ignore[call-arg]
+    first, second = Fresh(number=1), Fresh(number=1)
+    assert (first.number, first.items, first.text) == (1, [], "none")
+    first.items.append(2)
+    assert second.items == []
+    assert Fresh(number=1, items=[2], text="none") == first
+    with pytest.raises(TypeError, match="nmber"):
+        Fresh(number=1, nmber=2)  # type: ignore[call-arg]
+
+
 def test_declared_facts() -> None:
     """Key, versions and flexibility are kept on the class."""
     declared = info(EverythingRequest)
