@@ -174,7 +174,7 @@ _LOW_BYTE_HOP: Final = tuple(
 # and every second byte of its length fields at once, which costs no Python step for each record.
 # The first run ends where an offset's delta gets its second byte; each success doubles the next.
 _RUN: Final = 64
-_MIN_RUN: Final = 16
+_MIN_RUN: Final = 8
 
 
 def count_records(records: Buffer, count: int) -> bool:
@@ -208,17 +208,20 @@ def count_records(records: Buffer, count: int) -> bool:
 def _run_end(payload: memoryview, position: int, count: int) -> int:
     """The end of `count` records of one size; 0 if they are not."""
     first = payload[position]
-    end = _hop(payload, position, 1)
-    size = end - position
+    size = _hop(payload, position, 1) - position
     stop = position + count * size
-    if stop > len(payload) or payload[position:stop:size].tobytes().count(first) != count:
+    if stop > len(payload) or not _repeats(payload, position, stop, size):
         return 0
-    if first >= 0x80:
-        second = payload[position + 1]
-        seconds = payload[position + 1 : stop : size]
-        if second >= 0x80 or seconds.tobytes().count(second) != count:
-            return 0
+    if first >= 0x80 and not (
+        payload[position + 1] < 0x80 and _repeats(payload, position + 1, stop, size)
+    ):
+        return 0
     return stop
+
+
+def _repeats(payload: memoryview, start: int, stop: int, step: int) -> bool:
+    """Whether all bytes of a slice are the same: each is compared with the one before it."""
+    return payload[start : stop - step : step] == payload[start + step : stop : step]
 
 
 def _hop(payload: memoryview, position: int, count: int) -> int:
