@@ -42,7 +42,7 @@ WRITE_EXACTLY_ONCE = Row(
     "spark-write", "exactly once, theirs at least once", (Metric("rows", "1/s"),)
 )
 AVRO = Row("spark-avro", "4 fields, in memory", (Metric("rows", "1/s", at_least(1.0)),))
-AVRO_COLUMN = Row("spark-avro", "4 fields, from a topic", (Metric("rows", "1/s"),))
+AVRO_COLUMN = Row("spark-avro", "4 fields, from a topic", (Metric("rows", "1/s", at_least(1.0)),))
 AVRO_SOURCE = Row(
     "spark-avro",
     "4 fields, from a topic, in the source",

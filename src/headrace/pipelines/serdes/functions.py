@@ -1,4 +1,5 @@
-"""The column functions of Avro and Protobuf: Arrow functions in Spark's Python workers.
+"""The column functions of Avro and Protobuf: Arrow functions in Spark's Python workers, but for
+`from_avro`, which runs in Spark's JVM where there is one.
 
 Parameters carry the names that they have in `pyspark.sql.avro.functions` and in
 `pyspark.sql.protobuf.functions`, so that a call needs no change. Schemas are read and resolved on
@@ -15,6 +16,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import BinaryType, DataType
 
 from headrace.pipelines.serdes.avro.derivation import schema_of
+from headrace.pipelines.serdes.avro.rows import rows_column
 from headrace.pipelines.serdes.avro.schema import parse
 from headrace.pipelines.serdes.modes import Options
 from headrace.pipelines.serdes.protobuf.descriptors import find_message, read_descriptor_set
@@ -49,7 +51,8 @@ def from_avro(
     decoder = avro_values(
         jsonFormatSchema, options, reader_schema=reader_schema, mode=mode, dead_letter=dead_letter
     )
-    return _decoding("from_avro", decoder, data)
+    column = rows_column(decoder, data)
+    return _decoding("from_avro", decoder, data) if column is None else column
 
 
 def to_avro(data: Column | str, jsonFormatSchema: str = "") -> Column:  # noqa: N803

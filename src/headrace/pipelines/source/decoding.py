@@ -1,6 +1,6 @@
 """Keys and values decoded where they are read, by options of the source.
 
-A column function such as `from_avro` gets its column from the JVM and gives it back: a way that
+A column function such as `from_protobuf` gets its column from the JVM and gives it back: a way that
 costs more than decoding. A source that decodes before rows go to Spark pays it once. The options
 are those of the column functions, behind the name of the column:
 

@@ -13,7 +13,7 @@ from headrace.pipelines.serdes.avro.resolution import Program
 from headrace.pipelines.serdes.layout import Arena
 from headrace.pipelines.serdes.spans import BadValue, Spans
 
-_REASONS: Final = {
+REASONS: Final = {
     op.ENDS_EARLY: "the value ends before it",
     op.NUMBER_TOO_LONG: "the number has no end within 64 bits",
     op.OUT_OF_RANGE: "the number is out of its range",
@@ -34,7 +34,7 @@ class Decoder:
     """Decodes values of one writer's schema into the columns of one reader's."""
 
     def __init__(self, program: Program) -> None:
-        self._program = program
+        self.program = program
         self.type: pa.DataType = program.columns[0].type
 
     def decode(self, spans: Spans, on_bad: Callable[[BadValue], None]) -> pa.Array:
@@ -43,7 +43,7 @@ class Decoder:
         from headrace.pipelines.serdes.avro.decode_kernel import decode_rows
         from headrace.pipelines.serdes.kernels import null_row
 
-        program = self._program
+        program = self.program
         tables = (program.jumps, program.symbols, program.limits, program.pool)
         data, constants = spans.data, len(spans.data)
         if (program.instructions[:, op.OP] == op.DEFAULT).any():
@@ -75,7 +75,7 @@ class Decoder:
             row += 1
 
     def _explain(self, reason: int, row: int, counter: int, position: int) -> BadValue:
-        path, expected = self._program.places[counter]
+        path, expected = self.program.places[counter]
         if reason == op.UNRESOLVED:
             return BadValue(row, position, path, "a branch that the reader knows", expected)
-        return BadValue(row, position, path, expected, _REASONS[reason])
+        return BadValue(row, position, path, expected, REASONS[reason])

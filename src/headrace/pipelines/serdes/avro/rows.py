@@ -1,0 +1,205 @@
+"""Avro values decoded where they are: a column function inside of Spark's JVM.
+
+The way from the JVM to a Python worker and back costs more than decoding does (decision 0013). So
+`AvroRows.java`, beside this module, runs the same programs as `decode_kernel` on rows. It needs no
+jar: the compiler that Spark compiles its own queries with compiles it, once for each JVM. Where no
+JVM can be reached, as with Spark Connect, there is no such column, and Arrow does the work.
+
+What is used of Spark here is not its public interface; all of it is in this module.
+"""
+
+from __future__ import annotations
+
+import logging
+import zipfile
+from importlib.resources import files
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+import pyarrow as pa
+
+from headrace.pipelines.serdes import layout
+from headrace.pipelines.serdes.avro import opcodes
+from headrace.pipelines.serdes.avro.decoder import REASONS, Decoder
+from headrace.pipelines.serdes.modes import Mode
+from headrace.pipelines.serdes.spark_types import spark_type
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import Column
+
+    from headrace.pipelines.serdes.avro.resolution import Program
+    from headrace.pipelines.serdes.values import ValueDecoder
+
+# A class can be given to the loader of Spark's own classes only as their neighbour.
+_PACKAGE: Final = "org.apache.spark.sql.catalyst.expressions"
+_NEIGHBOUR: Final = f"{_PACKAGE}.GenericInternalRow"
+_CLASS: Final = f"{_PACKAGE}.AvroRows"
+_SOURCE: Final = "AvroRows.java"
+_JAR: Final = "headrace-avro.jar"
+
+# What the Java class is told in numbers besides the opcodes. Of a column it knows:
+PARENT, ORDINAL, KIND, SIZE, COLUMN_FIELDS = range(5)  # the size of a row, the scale of a decimal
+NO_PARENT: Final = -1
+VALUE, ROW, OPTIONAL_ROW, ARRAY, MAP = range(5)  # kinds
+FAILFAST, PERMISSIVE, DEAD_LETTER = range(3)  # modes
+
+_LOGGER: Final = logging.getLogger(__name__)
+_making: Final = Lock()
+_MODES: Final = {
+    Mode.FAILFAST: FAILFAST,
+    Mode.PERMISSIVE: PERMISSIVE,
+    Mode.DEAD_LETTER: DEAD_LETTER,
+}
+
+
+def rows_column(decoder: ValueDecoder, data: Column | str) -> Column | None:
+    """The column of decoded values; None where there is no JVM to decode them in."""
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+    from pyspark.sql.utils import is_remote
+
+    context = None if is_remote() else SparkContext._active_spark_context
+    if context is None:
+        return None
+    try:
+        return _column(context, decoder, data)
+    except (Py4JError, TypeError) as fault:
+        # py4j raises TypeError where a class does not exist.
+        _LOGGER.warning(
+            "This Spark is not known: from_avro goes through Python workers (%s)", fault
+        )
+        return None
+
+
+def _column(context: SparkContext, decoder: ValueDecoder, data: Column | str) -> Column:
+    from pyspark.sql.classic.column import Column as ClassicColumn
+    from pyspark.sql.classic.column import _to_java_column
+
+    jvm: Any = context._jvm
+    machine_class = _machine_class(context)
+    expressions = jvm.org.apache.spark.sql.catalyst.expressions
+    machine = expressions.Literal(
+        _machine(context, machine_class, decoder),
+        jvm.org.apache.spark.sql.types.ObjectType(machine_class),
+    )
+    convert = getattr(jvm.org.apache.spark.sql.classic, "ExpressionUtils$")
+    convert = getattr(convert, "MODULE$")
+    argument = _to_java_column(data)
+    result = jvm.org.apache.spark.sql.types.DataType.fromJson(spark_type(decoder.type).json())
+    decoded = expressions.objects.Invoke(
+        machine,
+        "decode",
+        result,
+        jvm.PythonUtils.toSeq([convert.expression(argument)]),
+        jvm.PythonUtils.toSeq([]),
+        False,  # it is asked about nulls, too,
+        True,  # may answer null
+        True,  # and says the same of the same bytes
+    )
+    name = f"from_avro({argument.toString()})"
+    return cast("Column", ClassicColumn(convert.column(decoded))).alias(name)
+
+
+def _machine(context: SparkContext, machine_class: Any, decoder: ValueDecoder) -> Any:
+    """An object of the Java class that knows the program of this decoder."""
+    assert isinstance(decoder.decoder, Decoder), "it is for Avro only"
+    program = decoder.decoder.program
+    arguments = (
+        _MODES[decoder.mode],
+        _words(program.instructions),
+        _words(_column_table(program)),
+        _words(program.jumps),
+        _words(program.symbols),
+        bytearray(program.pool.tobytes()),
+        "\0".join(str((int(high) << 64) + int(low)) for high, low in program.limits),
+        "\0".join(text for place in program.places for text in place),
+        "\0".join(REASONS.get(reason, "") for reason in range(max(REASONS) + 1)),
+        decoder.remedy,
+    )
+    gateway: Any = context._gateway
+    given = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
+    for index, argument in enumerate(arguments):
+        given[index] = argument
+    return machine_class.getConstructors()[0].newInstance(given)
+
+
+def _words(table: Any) -> bytearray:
+    assert table.size == 0 or abs(table).max() < 1 << 31, "no program is that large"
+    return bytearray(np.asarray(table, dtype=">i4").tobytes())
+
+
+def _column_table(program: Program) -> Any:
+    """Of each column its parent, its place there, its kind, its size or scale."""
+    table = np.zeros((len(program.columns), COLUMN_FIELDS), dtype=np.int64)
+    table[0, PARENT] = NO_PARENT
+    for column in program.columns:
+        kind, size = VALUE, 0
+        if column.kind == layout.STRUCT:
+            kind, size = OPTIONAL_ROW if column.nullable else ROW, len(column.children)
+        elif column.kind == layout.LIST:
+            kind = MAP if pa.types.is_map(column.type) else ARRAY
+        elif column.kind == layout.DECIMAL:
+            size = column.type.scale
+        table[column.index, KIND], table[column.index, SIZE] = kind, size
+        for ordinal, child in enumerate(column.children):
+            table[child.index, PARENT], table[child.index, ORDINAL] = column.index, ordinal
+    return table
+
+
+def _machine_class(context: SparkContext) -> Any:
+    """The Java class, which is made if it is not in this JVM or not at these executors."""
+    jvm: Any = context._jvm
+    jar = Path(cast(str, context._temp_dir)) / _JAR
+    with _making:
+        is_here = jvm.org.apache.spark.util.Utils.classIsLoadable(_CLASS)
+        is_there = _runs_in_driver(context.master or "") or jar.exists()
+        if not (is_here and is_there):
+            compiled = _compiled(jvm)
+            if not is_here:
+                _give_to_driver(jvm, compiled)
+            if not is_there:
+                _give_to_executors(context, jar, compiled)
+    return jvm.java.lang.Class.forName(_CLASS)
+
+
+def _compiled(jvm: Any) -> dict[str, bytes]:
+    """The code of the Java class and of those inside of it, by their names."""
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(jvm.java.lang.Class.forName(_NEIGHBOUR).getClassLoader())
+    compiler.cook(_source())
+    return {str(name): bytes(code) for name, code in compiler.getBytecodes().items()}
+
+
+def _source() -> str:
+    """The Java class with its numbers, which are written down in Python alone."""
+    text = files(__package__).joinpath(_SOURCE).read_text()
+    names = {**vars(opcodes), **globals()}
+    constants = (
+        f"static final int {name} = {value};"
+        for name, value in names.items()
+        if type(value) is int and not name.startswith("_")
+    )
+    return text.replace("// NUMBERS", "\n    ".join(constants), 1)
+
+
+def _runs_in_driver(master: str) -> bool:
+    return master == "local" or master.startswith("local[")
+
+
+def _give_to_driver(jvm: Any, compiled: dict[str, bytes]) -> None:
+    handles = jvm.java.lang.invoke.MethodHandles
+    neighbour = jvm.java.lang.Class.forName(_NEIGHBOUR)
+    lookup = handles.privateLookupIn(neighbour, handles.lookup())
+    for code in compiled.values():
+        lookup.defineClass(code)
+
+
+def _give_to_executors(context: SparkContext, jar: Path, compiled: dict[str, bytes]) -> None:
+    """Executors fetch the classes from the driver, as they do with any jar that is added."""
+    with zipfile.ZipFile(jar, "w") as archive:
+        for name, code in compiled.items():
+            archive.writestr(f"{name.replace('.', '/')}.class", code)
+    cast(Any, context)._jsc.addJar(str(jar))
