@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import zipfile
+from enum import IntEnum
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
@@ -25,6 +26,7 @@ from headrace.pipelines.serdes.avro import opcodes
 from headrace.pipelines.serdes.avro.decoder import REASONS, Decoder
 from headrace.pipelines.serdes.modes import Mode
 from headrace.pipelines.serdes.spark_types import spark_type
+from headrace.pipelines.session import is_local
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -40,19 +42,27 @@ _CLASS: Final = f"{_PACKAGE}.AvroRows"
 _SOURCE: Final = "AvroRows.java"
 _JAR: Final = "headrace-avro.jar"
 
-# What the Java class is told in numbers besides the opcodes. Of a column it knows:
-PARENT, ORDINAL, KIND, SIZE, COLUMN_FIELDS = range(5)  # the size of a row, the scale of a decimal
-NO_PARENT: Final = -1
-VALUE, ROW, OPTIONAL_ROW, ARRAY, MAP = range(5)  # kinds
-FAILFAST, PERMISSIVE, DEAD_LETTER = range(3)  # modes
-
 _LOGGER: Final = logging.getLogger(__name__)
 _making: Final = Lock()
-_MODES: Final = {
-    Mode.FAILFAST: FAILFAST,
-    Mode.PERMISSIVE: PERMISSIVE,
-    Mode.DEAD_LETTER: DEAD_LETTER,
-}
+_MODES: Final = {mode: number for number, mode in enumerate(Mode)}
+_NO_PARENT: Final = -1
+
+
+class Field(IntEnum):
+    """What the Java class knows of a column, in this order."""
+
+    PARENT = 0
+    ORDINAL = 1  # its place there
+    KIND = 2
+    SIZE = 3  # fields of a row, scale of a decimal
+
+
+class Kind(IntEnum):
+    VALUE = 0
+    ROW = 1
+    OPTIONAL_ROW = 2
+    ARRAY = 3
+    MAP = 4
 
 
 def rows_column(decoder: ValueDecoder, data: Column | str) -> Column | None:
@@ -132,20 +142,22 @@ def _words(table: Any) -> bytearray:
 
 
 def _column_table(program: Program) -> Any:
-    """Of each column its parent, its place there, its kind, its size or scale."""
-    table = np.zeros((len(program.columns), COLUMN_FIELDS), dtype=np.int64)
-    table[0, PARENT] = NO_PARENT
+    table = np.zeros((len(program.columns), len(Field)), dtype=np.int64)
+    table[0, Field.PARENT] = _NO_PARENT
     for column in program.columns:
-        kind, size = VALUE, 0
+        kind, size = Kind.VALUE, 0
         if column.kind == layout.STRUCT:
-            kind, size = OPTIONAL_ROW if column.nullable else ROW, len(column.children)
+            kind = Kind.OPTIONAL_ROW if column.nullable else Kind.ROW
+            size = len(column.children)
         elif column.kind == layout.LIST:
-            kind = MAP if pa.types.is_map(column.type) else ARRAY
+            kind = Kind.MAP if pa.types.is_map(column.type) else Kind.ARRAY
         elif column.kind == layout.DECIMAL:
             size = column.type.scale
-        table[column.index, KIND], table[column.index, SIZE] = kind, size
+        table[column.index, Field.KIND] = kind
+        table[column.index, Field.SIZE] = size
         for ordinal, child in enumerate(column.children):
-            table[child.index, PARENT], table[child.index, ORDINAL] = column.index, ordinal
+            table[child.index, Field.PARENT] = column.index
+            table[child.index, Field.ORDINAL] = ordinal
     return table
 
 
@@ -155,7 +167,7 @@ def _machine_class(context: SparkContext) -> Any:
     jar = Path(cast(str, context._temp_dir)) / _JAR
     with _making:
         is_here = jvm.org.apache.spark.util.Utils.classIsLoadable(_CLASS)
-        is_there = _runs_in_driver(context.master or "") or jar.exists()
+        is_there = is_local(context.master) or jar.exists()
         if not (is_here and is_there):
             compiled = _compiled(jvm)
             if not is_here:
@@ -176,17 +188,14 @@ def _compiled(jvm: Any) -> dict[str, bytes]:
 def _source() -> str:
     """The Java class with its numbers, which are written down in Python alone."""
     text = files(__package__).joinpath(_SOURCE).read_text()
-    names = {**vars(opcodes), **globals()}
-    constants = (
-        f"static final int {name} = {value};"
-        for name, value in names.items()
-        if type(value) is int and not name.startswith("_")
-    )
+    numbers = {
+        **{name: value for name, value in vars(opcodes).items() if type(value) is int},
+        **{each.name: each.value for each in (*Field, *Kind)},
+        **{mode.name: number for mode, number in _MODES.items()},
+        "COLUMN_FIELDS": len(Field),
+    }
+    constants = (f"static final int {name} = {value};" for name, value in numbers.items())
     return text.replace("// NUMBERS", "\n    ".join(constants), 1)
-
-
-def _runs_in_driver(master: str) -> bool:
-    return master == "local" or master.startswith("local[")
 
 
 def _give_to_driver(jvm: Any, compiled: dict[str, bytes]) -> None:
