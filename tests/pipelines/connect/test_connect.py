@@ -70,7 +70,7 @@ def connect_server(folder: Path, java_options: str) -> Iterator[str]:
     }
     home = Path(pyspark.__file__).parent
     pairs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    command = [home / "bin" / "spark-submit", "--master", "local[2]", *pairs]
+    command = [str(home / "bin" / "spark-submit"), "--master", "local[2]", *pairs]
     log = folder / "server.log"
     with log.open("wb") as out:
         server = spawn(
