@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from typing import Any
 
@@ -94,6 +95,16 @@ def test_what_is_said_of_a_bad_value(raw: bytes, message: str) -> None:
     assert [(each.row, str(each)) for each in bad] == [(1, message)]
     assert decoded.is_valid().to_pylist() == [True, False, True]
     assert decoded[0] == decoded[2] == decode([GOOD], ORDER)[0][0]
+
+
+def test_a_time_that_no_day_has() -> None:
+    """Neither Spark nor Python has such a time: it is a bad value where it is decoded."""
+    time = {"type": "long", "logicalType": "time-micros"}
+    decoded, bad = decode(write("long", [86_399_999_999, 86_400_000_000, -1]), time)
+    assert [str(each) for each in bad] == [
+        "byte 0: expected long (time-micros), but the number is out of its range"
+    ] * 2
+    assert decoded.to_pylist() == [datetime.time(23, 59, 59, 999_999), None, None]
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))

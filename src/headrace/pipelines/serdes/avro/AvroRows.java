@@ -331,6 +331,13 @@ public final class AvroRows implements java.io.Serializable {
                     }
                     return value * scale;
                 }
+                case LONG_TO_TIME: {
+                    long value = readLong();
+                    if (value < 0 || value >= MICROS_OF_A_DAY) {
+                        throw new BadValue(OUT_OF_RANGE);
+                    }
+                    return value * 1000;
+                }
                 case LONG_TO_FLOAT32:
                     return (float) readLong();
                 case LONG_TO_FLOAT64:

@@ -82,6 +82,10 @@ def decode_varint(
         if scale > 1 and not -(LARGEST // scale) <= value <= LARGEST // scale:
             return -op.OUT_OF_RANGE
         memory[2][target] = value * scale
+    elif code == op.LONG_TO_TIME:
+        if value < 0 or value >= op.MICROS_OF_A_DAY:
+            return -op.OUT_OF_RANGE
+        memory[2][target] = value * 1000
     elif code == op.INT_TO_FLOAT32 or code == op.LONG_TO_FLOAT32:
         memory[3][target] = value
     else:

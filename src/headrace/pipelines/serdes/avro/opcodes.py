@@ -29,50 +29,51 @@ INT_TO_FLOAT64: Final = 3
 LONG_TO_INT64: Final = 4  # A: multiplier
 LONG_TO_FLOAT32: Final = 5
 LONG_TO_FLOAT64: Final = 6
+LONG_TO_TIME: Final = 7  # microseconds of a day to nanoseconds
 LAST_OF_INTS: Final = INT_TO_FLOAT64
-LAST_VARINT: Final = LONG_TO_FLOAT64
+LAST_VARINT: Final = LONG_TO_TIME
 
 # Other values.
-TEXT: Final = 7
-OPAQUE: Final = 8
-FIXED: Final = 9  # A: size
-ENUM: Final = 10  # A: first entry in the symbols, B: number of symbols
+TEXT: Final = 8
+OPAQUE: Final = 9
+FIXED: Final = 10  # A: size
+ENUM: Final = 11  # A: first entry in the symbols, B: number of symbols
 LAST_OF_BYTES: Final = ENUM
-BOOLEAN: Final = 11
-FLOAT_TO_FLOAT32: Final = 12
-FLOAT_TO_FLOAT64: Final = 13
-DOUBLE_TO_FLOAT64: Final = 14
-DECIMAL: Final = 15  # A: size of the fixed, or -1: counted bytes; B: its bound in the limits
+BOOLEAN: Final = 12
+FLOAT_TO_FLOAT32: Final = 13
+FLOAT_TO_FLOAT64: Final = 14
+DOUBLE_TO_FLOAT64: Final = 15
+DECIMAL: Final = 16  # A: size of the fixed, or -1: counted bytes; B: its bound in the limits
 LAST_VALUE: Final = DECIMAL
 
 # Values that the reader does not want.
-SKIP_INT: Final = 16
-SKIP_LONG: Final = 17
-SKIP_BYTES: Final = 18
-SKIP_FIXED: Final = 19  # A: size
-SKIP_BOOLEAN: Final = 20
+SKIP_INT: Final = 17
+SKIP_LONG: Final = 18
+SKIP_BYTES: Final = 19
+SKIP_FIXED: Final = 20  # A: size
+SKIP_BOOLEAN: Final = 21
 LAST_SKIP: Final = SKIP_BOOLEAN
 
 # Structure.
-STRUCT: Final = 21
-NULLS: Final = 22  # the column and all below it
-UNION: Final = 23  # A: first entry in the jumps, B: number of branches
-JUMP: Final = 24  # A: where to
-CALL: Final = 25  # A: where to
-RETURN: Final = 26
+STRUCT: Final = 22
+NULLS: Final = 23  # the column and all below it
+UNION: Final = 24  # A: first entry in the jumps, B: number of branches
+JUMP: Final = 25  # A: where to
+CALL: Final = 26  # A: where to
+RETURN: Final = 27
 
 # Arrays and maps. NEXT stands behind the instructions of an item.
-LIST: Final = 27  # A: its NEXT
-NEXT: Final = 28  # A: first instruction of an item, B: fewest bytes that an item can have
-SKIP_LIST: Final = 29
-SKIP_NEXT: Final = 30
+LIST: Final = 28  # A: its NEXT
+NEXT: Final = 29  # A: first instruction of an item, B: fewest bytes that an item can have
+SKIP_LIST: Final = 30
+SKIP_NEXT: Final = 31
 
 # Values that the writer did not have: bytes A … B of the pool are read instead, then read on.
-DEFAULT: Final = 31
-RESUME: Final = 32
+DEFAULT: Final = 32
+RESUME: Final = 33
 
-FAIL: Final = 33  # a branch that the reader has no place for
-END: Final = 34
+FAIL: Final = 34  # a branch that the reader has no place for
+END: Final = 35
 
 # What the kernel answers.
 DONE: Final = 0
@@ -92,6 +93,7 @@ UNRESOLVED: Final = 13
 BYTES_LEFT: Final = 14
 NOT_A_BOOLEAN: Final = 15
 
+MICROS_OF_A_DAY: Final = 86_400_000_000
 MAX_DEPTH: Final = 512
 FRAME_FIELDS: Final = 2
 MAX_EMPTY_ITEMS: Final = 65_536

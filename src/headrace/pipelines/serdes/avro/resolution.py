@@ -274,6 +274,8 @@ class _Compiler:
             self.emit(op.NULLS, place, column.index)
         elif writer.type in ("bytes", "string"):
             self._bytes(column, place, _COUNTED)
+        elif pa.types.is_time(column.type):
+            self.emit(op.LONG_TO_TIME, place, column.index)
         else:
             self.emit(
                 _NUMBERS[writer.type, column.kind], place, column.index, _scale(writer, reader)
@@ -365,12 +367,7 @@ def _below(path: str, field: Field) -> str:
 
 
 def _scale(writer: Primitive, reader: Primitive) -> int:
-    """Columns of timestamps are in microseconds; who names the writer's unit is believed.
-
-    Columns of times are in nanoseconds, as Spark has them.
-    """
-    if reader.logical == "time-micros":
-        return 1000
+    """Columns of timestamps are in microseconds; who names the writer's unit is believed."""
     if reader.logical not in _UNITS:
         return 1
     return _UNITS.get(writer.logical, _UNITS[reader.logical])

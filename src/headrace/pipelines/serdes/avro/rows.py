@@ -46,6 +46,7 @@ _LOGGER: Final = logging.getLogger(__name__)
 _making: Final = Lock()
 _MODES: Final = {mode: number for number, mode in enumerate(Mode)}
 _NO_PARENT: Final = -1
+_MAX_INT: Final = (1 << 31) - 1
 
 
 class Field(IntEnum):
@@ -137,7 +138,7 @@ def _machine(context: SparkContext, machine_class: Any, decoder: ValueDecoder) -
 
 
 def _words(table: Any) -> bytearray:
-    assert table.size == 0 or abs(table).max() < 1 << 31, "no program is that large"
+    assert table.size == 0 or abs(table).max() <= _MAX_INT, "no program is that large"
     return bytearray(np.asarray(table, dtype=">i4").tobytes())
 
 
@@ -194,7 +195,12 @@ def _source() -> str:
         **{mode.name: number for mode, number in _MODES.items()},
         "COLUMN_FIELDS": len(Field),
     }
-    constants = (f"static final int {name} = {value};" for name, value in numbers.items())
+    constants = (
+        f"static final long {name} = {value}L;"
+        if value > _MAX_INT
+        else f"static final int {name} = {value};"
+        for name, value in numbers.items()
+    )
     return text.replace("// NUMBERS", "\n    ".join(constants), 1)
 
 
