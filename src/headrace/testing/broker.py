@@ -160,7 +160,7 @@ class Broker:
                         self._metrics_url = metrics[1]
                     self._said_more.notify_all()
                 match = _READY.match(line)
-                if match:
+                if match and not self._answered:  # of several listeners the first
                     self._port = int(match[2])
                     self._answered = True
                     ready.set()
