@@ -36,11 +36,9 @@ rows = spark.range(100).selectExpr("cast(id as string) key", "struct(id) value")
 rows.select("key", to_avro("value", schema).alias("value")).write.format("headrace").options(
     **options, topic="made").mode("append").save()
 
-def copied():
-    made = spark.readStream.format("headrace").options(**options, subscribe="made")
-    return made.option("startingOffsets", "earliest").load().select("key", "value")
-
-query = copied().writeStream.format("headrace").options(**options, topic="copied").option(
+made = spark.readStream.format("headrace").options(**options, subscribe="made").option(
+    "startingOffsets", "earliest").load().select("key", "value")
+query = made.writeStream.format("headrace").options(**options, topic="copied").option(
     "checkpointLocation", checkpoint).trigger(availableNow=True).start()
 query.awaitTermination(60)
 

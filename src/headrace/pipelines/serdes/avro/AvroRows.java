@@ -28,7 +28,6 @@ public final class AvroRows implements java.io.Serializable {
     private final int[] jumps;
     private final int[] symbols;
     private final byte[] pool;
-    private final String[] limits;
     private final String[] places;
     private final String[] reasons;
     private final String remedy;
@@ -37,14 +36,13 @@ public final class AvroRows implements java.io.Serializable {
     /** Tables are numbers of 32 bits in big-endian order; texts are separated by zero bytes. */
     public AvroRows(
             int mode, byte[] program, byte[] columns, byte[] jumps, byte[] symbols, byte[] pool,
-            String limits, String places, String reasons, String remedy) {
+            String places, String reasons, String remedy) {
         this.mode = mode;
         this.program = numbers(program);
         this.columns = numbers(columns);
         this.jumps = numbers(jumps);
         this.symbols = numbers(symbols);
         this.pool = pool;
-        this.limits = limits.split("\0", -1);
         this.places = places.split("\0", -1);
         this.reasons = reasons.split("\0", -1);
         this.remedy = remedy;
@@ -118,7 +116,6 @@ public final class AvroRows implements java.io.Serializable {
             && Arrays.equals(jumps, that.jumps)
             && Arrays.equals(symbols, that.symbols)
             && Arrays.equals(pool, that.pool)
-            && Arrays.equals(limits, that.limits)
             && Arrays.equals(places, that.places);
     }
 
@@ -172,10 +169,10 @@ public final class AvroRows implements java.io.Serializable {
             while (true) {
                 here = counter++;
                 before = at;
-                int code = program[4 * here];
-                int column = program[4 * here + 1];
-                int a = program[4 * here + 2];
-                int b = program[4 * here + 3];
+                int code = program[INSTRUCTION_FIELDS * here + OP];
+                int column = program[INSTRUCTION_FIELDS * here + COLUMN];
+                int a = program[INSTRUCTION_FIELDS * here + A];
+                int b = program[INSTRUCTION_FIELDS * here + B];
                 if (code <= LAST_VALUE) {
                     put(column, code <= LAST_VARINT ? number(code, a) : scalar(code, column, a, b));
                     continue;
@@ -388,21 +385,21 @@ public final class AvroRows implements java.io.Serializable {
                 case DOUBLE_TO_FLOAT64:
                     return Double.longBitsToDouble(readWord(8));
                 case DECIMAL:
-                    return decimal(take(a < 0 ? readLength() : a), column, b);
+                    return decimal(take(a < 0 ? readLength() : a), column);
                 default:
                     throw new IllegalStateException("no instruction has the code " + code);
             }
         }
 
-        private Decimal decimal(byte[] digits, int column, int limit) {
+        private Decimal decimal(byte[] digits, int column) {
             BigInteger unscaled = digits.length == 0 ? BigInteger.ZERO : new BigInteger(digits);
-            BigInteger bound = new BigInteger(machine.limits[limit]);
-            if (unscaled.abs().compareTo(bound) >= 0) {
+            int precision = columns[COLUMN_FIELDS * column + SIZE];
+            int scale = columns[COLUMN_FIELDS * column + SCALE];
+            BigDecimal number = new BigDecimal(unscaled, scale);
+            if (number.precision() > precision) {
                 throw new BadValue(DECIMAL_TOO_LARGE);
             }
-            int scale = columns[COLUMN_FIELDS * column + SIZE];
-            int precision = machine.limits[limit].length() - 1;
-            return Decimal.apply(new BigDecimal(unscaled, scale), precision, scale);
+            return Decimal.apply(number, precision, scale);
         }
 
         /** The number of items in the next block of an array or map, 0 behind the last. */

@@ -55,7 +55,8 @@ class Field(IntEnum):
     PARENT = 0
     ORDINAL = 1  # its place there
     KIND = 2
-    SIZE = 3  # fields of a row, scale of a decimal
+    SIZE = 3  # fields of a row, precision of a decimal
+    SCALE = 4
 
 
 class Kind(IntEnum):
@@ -88,6 +89,7 @@ def rows_column(decoder: ValueDecoder, data: Column | str) -> Column | None:
 def _column(context: SparkContext, decoder: ValueDecoder, data: Column | str) -> Column:
     from pyspark.sql.classic.column import Column as ClassicColumn
     from pyspark.sql.classic.column import _to_java_column
+    from pyspark.sql.types import BinaryType
 
     jvm: Any = context._jvm
     machine_class = _machine_class(context)
@@ -99,13 +101,15 @@ def _column(context: SparkContext, decoder: ValueDecoder, data: Column | str) ->
     convert = getattr(jvm.org.apache.spark.sql.classic, "ExpressionUtils$")
     convert = getattr(convert, "MODULE$")
     argument = _to_java_column(data)
+    # Text is taken as its bytes; a column of anything else is refused when the query is built.
+    binary = jvm.org.apache.spark.sql.types.DataType.fromJson(BinaryType().json())
     result = jvm.org.apache.spark.sql.types.DataType.fromJson(spark_type(decoder.type).json())
     decoded = expressions.objects.Invoke(
         machine,
         "decode",
         result,
         jvm.PythonUtils.toSeq([convert.expression(argument)]),
-        jvm.PythonUtils.toSeq([]),
+        jvm.PythonUtils.toSeq([binary]),
         False,  # it is asked about nulls, too,
         True,  # may answer null
         True,  # and says the same of the same bytes
@@ -125,7 +129,6 @@ def _machine(context: SparkContext, machine_class: Any, decoder: ValueDecoder) -
         _words(program.jumps),
         _words(program.symbols),
         bytearray(program.pool.tobytes()),
-        "\0".join(str((int(high) << 64) + int(low)) for high, low in program.limits),
         "\0".join(text for place in program.places for text in place),
         "\0".join(REASONS.get(reason, "") for reason in range(max(REASONS) + 1)),
         decoder.remedy,
@@ -153,7 +156,8 @@ def _column_table(program: Program) -> Any:
         elif column.kind == layout.LIST:
             kind = Kind.MAP if pa.types.is_map(column.type) else Kind.ARRAY
         elif column.kind == layout.DECIMAL:
-            size = column.type.scale
+            size = column.type.precision
+            table[column.index, Field.SCALE] = column.type.scale
         table[column.index, Field.KIND] = kind
         table[column.index, Field.SIZE] = size
         for ordinal, child in enumerate(column.children):
