@@ -34,7 +34,7 @@ WEEK_MS = 7 * DAY_MS
 
 
 def aged(connection: Connection, topic: str, *ages_days: float) -> None:
-    """Write one record per age, oldest first; each in a batch of its own."""
+    """Write one record per age; each in a batch of its own."""
     now_ms = int(time.time() * 1000)
     for age in ages_days:
         produced(connection, topic, [Record(b"k", b"v", now_ms - int(age * DAY_MS))])
@@ -69,7 +69,9 @@ def test_only_whole_segments_go(
     """A record that is too old stays as long as its segment holds one that is not."""
     limits = {"retention.ms": str(WEEK_MS), "segment.ms": str(30 * DAY_MS)}
     shared, other = (new_topic(config=limits) for _ in range(2))
-    aged(connection, shared, 12, 10, 6)
+    # The youngest goes first: retention, which may come between two writes, never finds the
+    # segment with nothing but what is too old.
+    aged(connection, shared, 6, 12, 10)
     # Retention looks at all topics in turn: what it does to a later one says it was here.
     aged(connection, other, 40, 9)
     aged(connection, other, 1)
