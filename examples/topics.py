@@ -59,9 +59,14 @@ def provide(
     partitions: int = 2,
     config: Mapping[str, str] | None = None,
 ) -> bool:
-    """Create the topic and fill it with the sample; false if it was there before."""
+    """Create the topic and fill it with the sample; false if it was there before.
+
+    Its records are kept for ever: the times of samples are long ago, and a week's retention would
+    drop them.
+    """
+    kept = {"retention.ms": "-1", **(config or {})}
     try:
-        create_topic(servers(), topic, partitions=partitions, config=config)
+        create_topic(servers(), topic, partitions=partitions, config=kept)
     except KafkaException as fault:
         if fault.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
             return False

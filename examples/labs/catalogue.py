@@ -46,6 +46,7 @@ _SLIDES: Final = "slides"
 _COURSE: Final = "administration course"
 _NOTES: Final = "class notes"
 _INTRODUCTION: Final = "introduction"
+_BOOK: Final = "book"
 
 LABS: Final[list[Lab]] = [
     *_labs(
@@ -99,6 +100,7 @@ LABS: Final[list[Lab]] = [
             "labs.employees": f"{_SLIDES}, lab 7.2",
             "labs.registry_walk": f"{_SLIDES}, Schema Registry walk-through",
             "labs.protobuf_messages": f"{_SLIDES}, Protobuf lab",
+            "labs.conversion_layer": f"{_BOOK}, format-conversion layer",
         },
     ),
     *_labs(

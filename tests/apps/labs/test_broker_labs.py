@@ -129,11 +129,17 @@ def test_performance(broker: Broker) -> None:
         pytest.param(
             driver_positions, marks=pytest.mark.spec("admin:LB-25"), id="driver_positions"
         ),
-        pytest.param(event_hub, marks=pytest.mark.spec("slides:O38", "slides:O41"), id="event_hub"),
+        pytest.param(
+            event_hub,
+            marks=pytest.mark.spec("slides:O38", "slides:O41", "book2:T-08"),
+            id="event_hub",
+        ),
         pytest.param(
             microservices, marks=pytest.mark.spec("slides:O37", "slides:O41"), id="microservices"
         ),
-        pytest.param(read_models, marks=pytest.mark.spec("slides:O37"), id="read_models"),
+        pytest.param(
+            read_models, marks=pytest.mark.spec("slides:O37", "book2:T-06"), id="read_models"
+        ),
         pytest.param(lego, marks=pytest.mark.spec("admin:LB-23"), id="lego"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from examples.labs import (
     cards,
+    conversion_layer,
     employees,
     hello_world,
     protobuf_messages,
@@ -33,6 +34,11 @@ from examples.labs.staging import Platform
         pytest.param(registry_walk, marks=pytest.mark.spec("slides:O26"), id="registry_walk"),
         pytest.param(
             protobuf_messages, marks=pytest.mark.spec("slides:O27"), id="protobuf_messages"
+        ),
+        pytest.param(
+            conversion_layer,
+            marks=pytest.mark.spec("book2:T-11", "book2:T-12", "book2:A11-10"),
+            id="conversion_layer",
         ),
     ],
 )

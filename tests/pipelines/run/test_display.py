@@ -19,7 +19,19 @@ from headrace.pipelines.run.supervisor import (
     Stopping,
 )
 
-PROGRESS = QueryProgress("q", 12, "2026-11-16T04:38:00.123Z", 1000, 500.4, 8130.0, 1123, 7, 402)
+PROGRESS = QueryProgress(
+    "q",
+    12,
+    "2026-11-16T04:38:00.123Z",
+    1000,
+    500.4,
+    8130.0,
+    1123,
+    7,
+    402,
+    3,
+    {"latency": {"worst_ms": 1250, "average_ms": 40.25, "slow": ["[b]", 2]}},
+)
 STORY: list[Event] = [
     Started(("q", "r")),
     Progressed(PROGRESS, {}),
@@ -44,7 +56,8 @@ def test_a_log_gets_a_line_for_each_event(capsys: pytest.CaptureFixture[str]) ->
         "broker ready at 127.0.0.1:1",
         "running: q, r",
         "q: batch 12, 1,000 rows, 500 rows/s in, 8,130 rows/s done, 1,123 ms, lag 7, "
-        "402 state rows",
+        "402 state rows, 3 late rows dropped, "
+        'latency: worst_ms 1,250, average_ms 40.2, slow ["[b]", 2]',
         "r: finished",
         "q: failed: ValueError: poison; the pipeline restarts in 1.5 s",
         "stopping: q",
@@ -85,10 +98,13 @@ def test_yaml_is_one_growing_list(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_person_sees_one_row_for_each_query(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """State, rates, lag, batch time and state rows; a query that told nothing yet has dashes."""
+    """Rates, lag, batch time, rows kept and dropped; a query that told nothing yet has dashes."""
     monkeypatch.setenv("COLUMNS", "120")
     table = LiveTable()
     show(table)
-    words = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["q", "stopped", "12", "500", "8,130", "7", "1,123", "402"] in words
-    assert ["r", "stopped", "-", "-", "-", "-", "-", "-"] in words
+    lines = capsys.readouterr().out.splitlines()
+    words = [line.split() for line in lines]
+    assert ["q", "stopped", "12", "500", "8,130", "7", "1,123", "402", "3"] in words
+    assert ["r", "stopped", *"-------"] in words
+    observed = 'q: latency: worst_ms 1,250, average_ms 40.2, slow ["[b]", 2]'
+    assert observed in (line.strip() for line in lines)

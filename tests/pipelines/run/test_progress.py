@@ -15,7 +15,11 @@ REPORT = {
     "inputRowsPerSecond": 500.5,
     "processedRowsPerSecond": 2000.0,
     "durationMs": {"addBatch": 100, "triggerExecution": 140},
-    "stateOperators": [{"numRowsTotal": 30}, {"numRowsTotal": 4}],
+    "stateOperators": [
+        {"numRowsTotal": 30, "numRowsDroppedByWatermark": 2},
+        {"numRowsTotal": 4, "numRowsDroppedByWatermark": 0},
+    ],
+    "observedMetrics": {"latency": {"worst": 40, "best": None}, "empty": {"worst": None}, "x": 1},
     "sources": [
         {
             "endOffset": {"orders": {"0": 17, "1": 4}, "@ids": {"orders": "u6Xy"}},
@@ -26,9 +30,19 @@ REPORT = {
 
 
 def test_a_report_is_read() -> None:
-    """Rates, batch time, rows of state over all operators, lag over all partitions."""
+    """Rates and batch time; rows kept and dropped by all operators; lag over all partitions."""
     assert parse_progress("q", REPORT) == QueryProgress(
-        "q", 12, "2026-11-16T04:38:00.123Z", 1000, 500.5, 2000.0, 140, 3, 34
+        query="q",
+        batch_id=12,
+        timestamp="2026-11-16T04:38:00.123Z",
+        input_rows=1000,
+        input_rows_per_s=500.5,
+        processed_rows_per_s=2000.0,
+        batch_ms=140,
+        lag=3,
+        state_rows=34,
+        late_rows=2,
+        observed={"latency": {"worst": 40}},
     )
 
 
@@ -37,7 +51,7 @@ def test_missing_parts_are_zero_or_unknown(report: dict[str, Any]) -> None:
     """Spark leaves out what it cannot tell."""
     progress = parse_progress("q", report)
     assert progress[3:7] == (0, 0, 0, 0)
-    assert (progress.lag, progress.state_rows) == (None, None)
+    assert progress[7:] == (None, None, None, {})
 
 
 def source(latest: Any, end: Any) -> dict[str, Any]:

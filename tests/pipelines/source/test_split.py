@@ -17,13 +17,14 @@ def _sizes(ranges: list[OffsetRange]) -> list[tuple[int, int]]:
     return [(each.partition, each.size) for each in ranges]
 
 
-@pytest.mark.spec("book1:K-11")
+@pytest.mark.spec("book1:K-11", "book2:T-14")
 def test_one_task_per_partition_that_has_something() -> None:
     """The default, as with the direct source: partitions of the DataFrame are the topic's."""
     assert _sizes(split_ranges(_ranges(5, 0, -3, 7))) == [(0, 5), (3, 7)]
     assert _sizes(split_ranges(_ranges(5, 7), min_partitions=2)) == [(0, 5), (1, 7)]
 
 
+@pytest.mark.spec("book2:T-14")
 def test_large_partitions_are_divided_to_reach_min_partitions() -> None:
     """In proportion to their size; small ones stay whole and count for one."""
     assert _sizes(split_ranges(_ranges(1000), min_partitions=3)) == [(0, 333), (0, 333), (0, 334)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -40,6 +40,7 @@ _COLUMNS: Final = (
     "LAG",
     "BATCH MS",
     "STATE ROWS",
+    "LATE ROWS",
 )
 
 
@@ -141,12 +142,18 @@ class LiveTable:
     def _table(self) -> Table:
         from rich import box
         from rich.table import Table
+        from rich.text import Text
 
-        table = Table(box=box.SIMPLE_HEAD)
+        table = Table(box=box.SIMPLE_HEAD, caption_justify="left")
         for column in _COLUMNS:
             table.add_column(column, justify="left" if column in ("QUERY", "STATE") else "right")
-        for query, state in tuple(self._states.items()):  # drawn by a thread of its own
-            table.add_row(query, state, *_cells(self._progress.get(query)))
+        states, progress = dict(self._states), dict(self._progress)  # a thread of its own draws
+        for query, state in states.items():
+            table.add_row(query, state, *_cells(progress.get(query)))
+        observed = [
+            line for query in states if query in progress for line in _observed(progress[query])
+        ]
+        table.caption = Text("\n".join(observed)) if observed else None
         return table
 
 
@@ -157,10 +164,39 @@ def _cells(progress: QueryProgress | None) -> list[str]:
         f"{progress.batch_id:,}",
         f"{progress.input_rows_per_s:,.0f}",
         f"{progress.processed_rows_per_s:,.0f}",
-        "-" if progress.lag is None else f"{progress.lag:,}",
+        _if_told(progress.lag),
         f"{progress.batch_ms:,}",
-        "-" if progress.state_rows is None else f"{progress.state_rows:,}",
+        _if_told(progress.state_rows),
+        _if_told(progress.late_rows),
     ]
+
+
+def _if_told(figure: int | None) -> str:
+    return "-" if figure is None else f"{figure:,}"
+
+
+def _observed(progress: QueryProgress) -> list[str]:
+    """What the pipeline computes about itself, a line for each `observe`."""
+    return [
+        f"{progress.query}: {name}: {_figures(figures)}"
+        for name, figures in progress.observed.items()
+    ]
+
+
+def _figures(figures: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {_figure(value)}" for name, value in figures.items())
+
+
+def _figure(value: Any) -> str:
+    match value:
+        case bool() | str():
+            return str(value)
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:,.1f}"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
 
 
 def describe(event: Event) -> str:
@@ -192,4 +228,7 @@ def _describe_progress(progress: QueryProgress) -> str:
         parts.append(f"lag {progress.lag:,}")
     if progress.state_rows is not None:
         parts.append(f"{progress.state_rows:,} state rows")
+    if progress.late_rows:
+        parts.append(f"{progress.late_rows:,} late rows dropped")
+    parts += [f"{name}: {_figures(figures)}" for name, figures in progress.observed.items()]
     return ", ".join(parts)

@@ -26,12 +26,18 @@ class QueryProgress(NamedTuple):
     batch_ms: int
     lag: int | None  # records that are in the topics and not yet processed; None: not told
     state_rows: int | None  # None: the query keeps no state
+    late_rows: int | None  # that this trigger dropped, being older than the watermark
+    observed: dict[str, dict[str, Any]]  # what `DataFrame.observe` computed, by its names
 
 
 def parse_progress(query: str, report: Mapping[str, Any]) -> QueryProgress:
     """Read the report of one trigger."""
     durations = report.get("durationMs") or {}
     states = report.get("stateOperators") or []
+
+    def over_states(figure: str) -> int | None:
+        return sum(int(_number(state.get(figure))) for state in states) if states else None
+
     return QueryProgress(
         query=query,
         batch_id=int(_number(report.get("batchId"))),
@@ -41,9 +47,9 @@ def parse_progress(query: str, report: Mapping[str, Any]) -> QueryProgress:
         processed_rows_per_s=_number(report.get("processedRowsPerSecond")),
         batch_ms=int(_number(durations.get("triggerExecution"))),
         lag=total_lag(report.get("sources") or []),
-        state_rows=sum(int(_number(state.get("numRowsTotal"))) for state in states)
-        if states
-        else None,
+        state_rows=over_states("numRowsTotal"),
+        late_rows=over_states("numRowsDroppedByWatermark"),
+        observed=_observed(report.get("observedMetrics")),
     )
 
 
@@ -89,6 +95,18 @@ def topic_offsets(offset: Any) -> TopicOffsets | None:
             return None
         topics[topic] = dict(partitions)
     return topics
+
+
+def _observed(metrics: Any) -> dict[str, dict[str, Any]]:
+    """Figures of `DataFrame.observe`; those that a batch without rows left null are not there."""
+    if not isinstance(metrics, Mapping):
+        return {}
+    figures = {
+        name: {key: value for key, value in row.items() if value is not None}
+        for name, row in metrics.items()
+        if isinstance(row, Mapping)
+    }
+    return {name: row for name, row in figures.items() if row}
 
 
 def _number(value: Any) -> float:
