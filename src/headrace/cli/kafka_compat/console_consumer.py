@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -149,10 +150,10 @@ def formatter_properties(given: Given) -> dict[str, str]:
     return properties | given.properties("--property", "--formatter-property")
 
 
-def consumer_settings(given: Given) -> dict[str, str]:
-    """The settings of the client, once everything that decides about them agrees."""
-    settings = dict(client_settings(given, _CLIENT))
-    settings |= given.properties(files=("--consumer-config",))
+def agreed_group(
+    given: Given, settings: Mapping[str, str], property_flag: str, file_flag: str
+) -> str | None:
+    """The group that is named, by its flag or by the settings; if by both, then the same."""
     groups = dict.fromkeys(
         group for group in (given.text("--group"), settings.get("group.id")) if group is not None
     )
@@ -160,13 +161,21 @@ def consumer_settings(given: Given) -> dict[str, str]:
         named = ", ".join(f"'{group}'" for group in groups)
         raise Told(
             "The group ids provided in different places (directly using '--group', via "
-            "'--consumer-property', or via '--consumer.config') do not match. "
+            f"'{property_flag}', or via '{file_flag}') do not match. "
             f"Detected group ids: {named}"
         )
-    if groups and given.has("--partition"):
+    return next(iter(groups), None)
+
+
+def consumer_settings(given: Given) -> dict[str, str]:
+    """The settings of the client, once everything that decides about them agrees."""
+    settings = dict(client_settings(given, _CLIENT))
+    settings |= given.properties(files=("--consumer-config",))
+    group = agreed_group(given, settings, "--consumer-property", "--consumer.config")
+    if group is not None and given.has("--partition"):
         raise Told("Options group and partition cannot be specified together.")
-    if groups:
-        (settings["group.id"],) = groups
+    if group is not None:
+        settings["group.id"] = group
     else:
         # Nobody will ask for this group again: no offsets are kept for it.
         settings["group.id"] = f"console-consumer-{random.randrange(100_000)}"

@@ -24,6 +24,7 @@ from headrace.cli.kafka_compat.console import formatters
 from headrace.cli.kafka_compat.console.formatters import log, open_formatter
 from headrace.cli.kafka_compat.console_consumer import (
     TIMED_OUT,
+    agreed_group,
     blames_record,
     formatter_properties,
 )
@@ -100,17 +101,8 @@ def run(words: list[str]) -> int:
 
 def _settings(given: Given) -> dict[str, str]:
     settings = dict(client_settings(given, _CLIENT))
-    groups = dict.fromkeys(
-        group for group in (given.text("--group"), settings.get("group.id")) if group is not None
-    )
-    if len(groups) > 1:
-        named = ", ".join(f"'{group}'" for group in groups)
-        raise Told(
-            "The group ids provided in different places (directly using '--group', via "
-            "'--command-property', or via '--command-config') do not match. "
-            f"Detected group ids: {named}"
-        )
-    settings["group.id"] = next(iter(groups), "console-share-consumer")
+    group = agreed_group(given, settings, "--command-property", "--command-config")
+    settings["group.id"] = "console-share-consumer" if group is None else group
     settings["share.acknowledgement.mode"] = "explicit"
     settings.setdefault("client.id", "console-share-consumer")
     return settings
