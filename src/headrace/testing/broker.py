@@ -30,6 +30,7 @@ _START_TIMEOUT_S: Final = 60
 _STOP_TIMEOUT_S: Final = 60
 _METRICS_TIMEOUT_S: Final = 10
 _KEPT_LINES: Final = 200
+_DAY_MS: Final = 24 * 60 * 60 * 1000
 
 
 class BrokerFailed(RuntimeError):
@@ -39,9 +40,10 @@ class BrokerFailed(RuntimeError):
 class Broker:
     """One broker process on 127.0.0.1.
 
-    `properties` are settings as in server.properties. Without `data` the records live in a
-    temporary folder that `stop` removes; with it they stay for the next start. With `metrics` the
-    broker's metrics are served at `metrics_url`.
+    `properties` are settings as in server.properties. Nothing is deleted for its age or size
+    unless they say how often to look for it, by `log.retention.check.interval.ms`. Without `data`
+    the records live in a temporary folder that `stop` removes; with it they stay for the next
+    start. With `metrics` the broker's metrics are served at `metrics_url`.
     """
 
     def __init__(
@@ -53,9 +55,11 @@ class Broker:
         environment: Mapping[str, str] | None = None,
         metrics: bool = False,
     ) -> None:
-        # Tests run side by side: none of them takes the port that `headrace up` would.
         self._properties = {
+            # Tests run side by side: none of them takes the port that `headrace up` would.
             "metrics.listener": "127.0.0.1:0" if metrics else "",
+            # Tests write records of any date, and a week's retention would take them away.
+            "log.retention.check.interval.ms": _DAY_MS,
             **(properties or {}),
         }
         self._keep_data = data is not None

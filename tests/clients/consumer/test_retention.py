@@ -199,3 +199,10 @@ def test_milliseconds_win_over_minutes_over_hours(
     assert told["retention.ms"] == str(retention_ms)
     assert told["retention.bytes"] == "12345"
     assert told["cleanup.policy"] == "compact,delete"
+
+
+def test_a_broker_of_tests_looks_for_old_records_only_if_told() -> None:
+    """Records of tests have any date: none is gone when a run has lasted five minutes."""
+    interval = "log.retention.check.interval.ms"
+    assert in_force({})[interval] == str(DAY_MS)
+    assert in_force({interval: 100})[interval] == "100"
