@@ -100,7 +100,7 @@ def test_the_replication_factor_is_raised(
 
 
 @pytest.mark.spec("book2:K-01", "book2:K-02", "book2:K-03", "book2:K-04", "book2:K-05")
-@pytest.mark.spec("book2:K-06", "admin:RC-37")
+@pytest.mark.spec("book2:K-06", "admin:RC-37", "book2:A11-01")
 def test_a_broker_is_taken_out_of_service(
     cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:

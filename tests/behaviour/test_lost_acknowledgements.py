@@ -89,6 +89,7 @@ def test_at_most_once_never_sends_again(
     "book1:P-08",
     "book2:O-02",
     "book2:O-04",
+    "book2:A11-05",
 )
 @pytest.mark.parametrize("loss", Loss, ids=lambda loss: loss.name.lower())
 def test_at_least_once_may_write_twice(

@@ -39,7 +39,7 @@ def test_a_broker_that_stops_hands_its_leaderships_over_first(
     assert found == dict.fromkeys(writer.acknowledged, 1)
 
 
-@pytest.mark.spec("admin:RC-39", "book2:K-10")
+@pytest.mark.spec("admin:RC-39", "book2:K-10", "book2:A11-02")
 def test_a_broker_with_an_empty_disk_gets_everything_back(
     cluster: Cluster, observer: Observer, new_topic: Callable[..., str]
 ) -> None:

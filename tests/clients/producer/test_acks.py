@@ -43,7 +43,7 @@ def test_every_value_of_acks(
     assert [each.message.acks for each in requests] == [sent, sent]
 
 
-@pytest.mark.spec("book2:O-06")
+@pytest.mark.spec("book2:O-06", "book2:A11-05")
 def test_a_record_that_nobody_waits_for_is_lost_with_its_receiver(
     gateway: Gateway, connection: Connection, topic: str
 ) -> None:

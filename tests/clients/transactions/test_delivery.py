@@ -71,7 +71,7 @@ def orders(bootstrap: str, new_topic: NewTopic) -> str:
     return topic
 
 
-@pytest.mark.spec("slides:E02", "book2:O-05")
+@pytest.mark.spec("slides:E02", "book2:O-05", "book2:A11-05")
 def test_saving_first_may_save_twice(
     bootstrap: str, orders: str, group: str, ledger: Ledger
 ) -> None:
@@ -87,7 +87,7 @@ def test_saving_first_may_save_twice(
     assert ledger.saved == ["0", "0", "1", "2"]
 
 
-@pytest.mark.spec("slides:E01", "book2:O-07")
+@pytest.mark.spec("slides:E01", "book2:O-07", "book2:A11-05")
 def test_committing_first_may_lose(bootstrap: str, orders: str, group: str, ledger: Ledger) -> None:
     """Committed, crashed before it was saved, started again: the next record is read."""
     with contextlib.suppress(Crashed), worker(bootstrap, group, orders) as consumer:
