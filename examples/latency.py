@@ -38,8 +38,9 @@ def pipeline(spark: SparkSession) -> list[DataStreamWriter]:
 
 
 def provide_topics() -> None:
+    config = {"message.timestamp.type": "LogAppendTime", "retention.ms": str(DAY_MS)}
     for topic in (ORDERS, OUTCOMES):
-        provide(topic, partitions=1, config={"message.timestamp.type": "LogAppendTime"})
+        provide(topic, partitions=1, config=config)
 
 
 def application(spark: SparkSession, capacity: int = CAPACITY) -> DataStreamWriter:
