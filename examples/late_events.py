@@ -27,6 +27,7 @@ READINGS: Final = "readings"
 AT_ONCE: Final = "readings-at-once"
 PATIENT: Final = "readings-patient"
 PATIENCE: Final = {AT_ONCE: "0 seconds", PATIENT: "5 minutes"}
+READINGS_PER_TRIGGER: Final = 4  # two minutes of the sample: within a trigger nothing is late
 MINUTE_MS: Final = 60_000
 SAMPLE_BEGIN_MS: Final = 1_078_786_800_000
 
@@ -45,12 +46,12 @@ def evening(spark: SparkSession) -> None:
     by_minute(spark.read.format("headrace").options(**source()).load()).orderBy("minute").show(100)
 
 
-def query(spark: SparkSession, output: str, max_offsets_per_trigger: int = 4) -> DataStreamWriter:
+def query(spark: SparkSession, output: str) -> DataStreamWriter:
     """The counts of each minute, as soon as the patience of this output allows."""
     records = (
         spark.readStream.format("headrace")
         .options(**source(), startingOffsets="earliest")
-        .option("maxOffsetsPerTrigger", max_offsets_per_trigger)
+        .option("maxOffsetsPerTrigger", READINGS_PER_TRIGGER)
         .load()
     )
     counts = by_minute(records.withWatermark("timestamp", PATIENCE[output]))

@@ -66,15 +66,16 @@ def test_a_log_gets_a_line_for_each_event(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_log_is_not_flooded(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each query has a line every five seconds, the first one at once."""
+    """Each query has a line every five seconds, the first one at once, and one for lost rows."""
     now = 100.0
     lines = Lines(lambda: now)
-    for second in range(12):
+    for second in range(15):
         now = 100.0 + second
-        lines.show(Progressed(PROGRESS._replace(batch_id=second, lag=None, state_rows=None), {}))
+        late_rows = 2 if second == 7 else 0
+        lines.show(Progressed(PROGRESS._replace(batch_id=second, late_rows=late_rows), {}))
     lines.show(Progressed(PROGRESS._replace(query="other", batch_id=99), {}))
     told = [line.split(",")[0] for line in capsys.readouterr().out.splitlines()]
-    assert told == ["q: batch 0", "q: batch 5", "q: batch 10", "other: batch 99"]
+    assert told == ["q: batch 0", "q: batch 5", "q: batch 7", "q: batch 12", "other: batch 99"]
 
 
 def test_a_program_gets_progress_alone_on_standard_output(

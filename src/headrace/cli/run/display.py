@@ -81,7 +81,10 @@ class Documents:
 
 
 class Lines:
-    """For a log: every event as a line, the progress of a query at most every few seconds."""
+    """For a log: every event as a line, the progress of a query at most every few seconds.
+
+    Rows that were dropped are told at once.
+    """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -94,7 +97,8 @@ class Lines:
         if isinstance(event, Progressed):
             now = self._monotonic()
             query = event.progress.query
-            if now - self._told_at.get(query, -LINE_EVERY_S) < LINE_EVERY_S:
+            is_due = now - self._told_at.get(query, -LINE_EVERY_S) >= LINE_EVERY_S
+            if not (is_due or event.progress.late_rows):
                 return
             self._told_at[query] = now
         self.note(describe(event))
