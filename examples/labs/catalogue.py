@@ -88,6 +88,7 @@ LABS: Final[list[Lab]] = [
             "labs.configuration": f"{_COURSE}, lab 5a",
             "labs.troubleshooting": f"{_COURSE}, configuration troubleshooting",
             "labs.sizing": f"{_COURSE}, broker sizing",
+            "labs.serialization": f"{_BOOK}, serialization choice",
             "cluster.three_brokers": f"{_SLIDES}, lab 1.2; {_NOTES}, three brokers on one host",
         },
     ),

@@ -32,6 +32,7 @@ from examples.labs import (
     producer_example,
     read_models,
     repartition,
+    serialization,
     single_node,
     sizing,
     transactions,
@@ -158,8 +159,9 @@ def test_a_story_keeps_its_promises(broker: Broker, lab: ModuleType) -> None:
         ),
         pytest.param(troubleshooting, marks=pytest.mark.spec("admin:LB-26"), id="troubleshooting"),
         pytest.param(sizing, marks=pytest.mark.spec("admin:LB-33"), id="sizing"),
+        pytest.param(serialization, marks=pytest.mark.spec("book2:T-13"), id="serialization"),
     ],
 )
 def test_a_story_with_its_own_stage(lab: ModuleType) -> None:
-    """The same for labs that configure their brokers by themselves."""
+    """The same for labs that bring along what they need."""
     lab.story()
