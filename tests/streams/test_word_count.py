@@ -102,7 +102,7 @@ BLOWS = {
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("guarantee", BLOWS)
-@pytest.mark.spec("slides:E14")
+@pytest.mark.spec("slides:E14", "book2:A3-07")
 def test_word_count_survives_restarts(tmp_path: Path, guarantee: str) -> None:
     """Restarts in order for both guarantees, kill -9 of application and broker for exactly-once:
     every word is counted 1, 2, 3 … to its exact number.
