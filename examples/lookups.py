@@ -14,6 +14,7 @@ a name may be old by as long as it is kept, and every worker learns it anew.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,6 +36,8 @@ MEASURED: Final = "measured"
 NAMED: Final = "measured-named"
 DATABASE: Final = Path("build/stations.sqlite")
 BUDGET_S: Final = 0.05  # for a question, however many keys are in it
+_NAMES_OF: Final = "SELECT id, name FROM stations WHERE id IN (SELECT value FROM json_each(?))"
+_AWAY: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_IOERR)
 
 
 class Unavailable(Exception):
@@ -76,13 +79,13 @@ def stations(database: Path) -> Callable[[Sequence[str]], Mapping[str, str]]:
     """The question to the database, for any number of keys at once."""
 
     def look_up(keys: Sequence[str]) -> Mapping[str, str]:
-        marks = ", ".join("?" * len(keys))
-        question = f"SELECT id, name FROM stations WHERE id IN ({marks})"
         try:
             with closing(sqlite3.connect(f"file:{database}?mode=ro", BUDGET_S, uri=True)) as store:
-                return dict(store.execute(question, list(keys)).fetchall())
+                return dict(store.execute(_NAMES_OF, [json.dumps(keys)]).fetchall())
         except sqlite3.OperationalError as fault:
-            raise Unavailable(str(fault)) from fault
+            if fault.sqlite_errorcode in _AWAY:
+                raise Unavailable(str(fault)) from fault
+            raise  # a mistake in the question: waiting does not mend it
 
     return look_up
 

@@ -131,6 +131,8 @@ def served(layer: Layer) -> Iterator[str]:
     """The layer over HTTP; its host and port."""
 
     class Handler(BaseHTTPRequestHandler):
+        timeout = PATIENCE_S  # of a sender who does not go on
+
         def do_POST(self) -> None:
             length = self.headers.get("Content-Length", "")
             if not length.isdecimal():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,9 +97,23 @@ def test_the_cache_has_a_size() -> None:
 
 
 def test_a_database_that_is_not_there_is_away(tmp_path: Path) -> None:
-    """The cause is kept for whoever looks into it."""
+    """The cause is kept for whoever looks into it; a mistake in the question is no outage."""
     with pytest.raises(Unavailable, match="unable to open database file"):
         stations(tmp_path / "none.sqlite")(["a"])
+    (tmp_path / "empty.sqlite").touch()
+    with pytest.raises(sqlite3.OperationalError, match="no such table: stations"):
+        stations(tmp_path / "empty.sqlite")(["a"])
+
+
+def test_a_locked_database_is_away(tmp_path: Path) -> None:
+    """Nobody waits for it longer than a moment; any number of keys is one question."""
+    database = tmp_path / "stations.sqlite"
+    store_names(database, {"a": "Ada"})
+    assert stations(database)(["a", *map(str, range(100_000))]) == {"a": "Ada"}
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(Unavailable, match="locked"):
+            stations(database)(["a"])
 
 
 @pytest.mark.spec("book2:T-09")

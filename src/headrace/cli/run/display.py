@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -155,7 +155,10 @@ class LiveTable:
         for query, state in states.items():
             table.add_row(query, state, *_cells(progress.get(query)))
         observed = [
-            line for query in states if query in progress for line in _observed(progress[query])
+            f"{query}: {line}"
+            for query in states
+            if query in progress
+            for line in _observed(progress[query])
         ]
         table.caption = Text("\n".join(observed)) if observed else None
         return table
@@ -182,13 +185,9 @@ def _if_told(figure: int | None) -> str:
 def _observed(progress: QueryProgress) -> list[str]:
     """What the pipeline computes about itself, a line for each `observe`."""
     return [
-        f"{progress.query}: {name}: {_figures(figures)}"
+        f"{name}: " + ", ".join(f"{key} {_figure(value)}" for key, value in figures.items())
         for name, figures in progress.observed.items()
     ]
-
-
-def _figures(figures: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {_figure(value)}" for name, value in figures.items())
 
 
 def _figure(value: Any) -> str:
@@ -234,5 +233,4 @@ def _describe_progress(progress: QueryProgress) -> str:
         parts.append(f"{progress.state_rows:,} state rows")
     if progress.late_rows:
         parts.append(f"{progress.late_rows:,} late rows dropped")
-    parts += [f"{name}: {_figures(figures)}" for name, figures in progress.observed.items()]
-    return ", ".join(parts)
+    return ", ".join([*parts, *_observed(progress)])
