@@ -196,11 +196,20 @@ def on_platform(story: Callable[[Platform], None]) -> NoReturn:
 
 
 def _perform(stage: Callable[[], Any], story: Callable[[Any], None]) -> NoReturn:
+    if words := sys.argv[1:]:
+        print(sys.modules["__main__"].__doc__)
+        if words[0] in ("-h", "--help"):
+            sys.exit(0)
+        print(f"a lab takes no arguments: {' '.join(words)}", file=sys.stderr)
+        sys.exit(2)
     try:
         with stage() as ready:
             story(ready)
     except LabFailed as failure:
         sys.exit(f"\nthe lab failed: {failure}")
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        sys.exit(130)
     say("Everything was as promised")
     sys.exit(0)
 

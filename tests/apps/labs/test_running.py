@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,11 +63,30 @@ def test_a_broken_promise_is_noticed(
 
 def test_a_single_lab_ends_with_the_right_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """0 if its promises were kept, 1 and a line if not."""
+    monkeypatch.setattr("sys.argv", ["lab"])
     with pytest.raises(SystemExit) as kept:
         staging.alone(lambda: None)
     assert kept.value.code == 0
     with pytest.raises(SystemExit, match="the lab failed: this is not so: water flows uphill"):
         staging.alone(lambda: staging.check(False, "water flows uphill"))
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as ended:
+        staging.alone(interrupted)
+    assert ended.value.code == 130
+
+
+@pytest.mark.parametrize(("word", "code"), [("--help", 0), ("--fast", 2)])
+def test_a_single_lab_says_what_it_is(word: str, code: int) -> None:
+    """Asked for help, or given what it does not take: nothing is set up for that."""
+    command = [sys.executable, "-m", "examples.labs.lego", word]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == code
+    assert "python -m examples.labs.lego" in ended.stdout
+    assert "A broker of our own" not in ended.stdout
+    assert ("a lab takes no arguments: --fast" in ended.stderr) == (code == 2)
 
 
 def test_a_command_must_end_as_expected(broker: Broker) -> None:
