@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from headrace.errors import ConfigError, HeadraceError
 from headrace.pipelines import source_environment
+from headrace.pipelines.source.scans import read_for_each_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +27,6 @@ Connector: TypeAlias = Literal["headrace", "jar"]
 # Good on any cluster, and accepted at run time by a Spark Connect server too.
 EVERYWHERE: Final = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
@@ -84,6 +84,7 @@ def session(
         builder = builder.config(key, value)
     spark: SparkSession = builder.getOrCreate()
     _tune(spark, given)
+    read_for_each_plan(spark)
     source_environment.settle(spark)
     return spark
 

@@ -123,7 +123,7 @@ def test_requests_and_their_times_are_all_there(broker: Broker, connection: Conn
     parts = [now.value(f"{REQUESTS}{stage}_sum", **asked) for stage in STAGES]
     assert sum(parts) == pytest.approx(now.value(f"{REQUESTS}totaltimems_sum", **asked))
     assert now.value(f"{REQUESTS}responsesendtimems_sum", **asked) > 0
-    assert 0 < now.value(f"{REQUESTS}localtimems", **asked, quantile="0.99") < 1_000
+    assert 0 < now.value(f"{REQUESTS}localtimems", **asked, quantile="0.99") < 10_000
 
 
 def test_incoming_and_outgoing_bytes_are_those_of_the_socket(
@@ -148,7 +148,7 @@ def test_a_fetch_that_waits_spends_its_time_remotely(
     """A long poll is in the purgatory, and afterwards its wait is remote time, not local time."""
     create(connection, "waiting")
     before = scrape(broker.metrics_url)
-    poll = connection.send(fetch_request("waiting", 0, max_wait_ms=400), FETCH_VERSION)
+    poll = connection.send(fetch_request("waiting", 0, max_wait_ms=1_500), FETCH_VERSION)
     purgatory = "kafka_server_delayedoperationpurgatory_"
     # The scrape comes on another connection: it may be served before the poll has arrived.
     for _ in range(100):
@@ -160,8 +160,8 @@ def test_a_fetch_that_waits_spends_its_time_remotely(
     assert now.value(f"{purgatory}numdelayedoperations", delayedOperation="Fetch") == 1
     fetch = fetch_request("waiting", 0)
     connection.answer(poll, type(fetch), FETCH_VERSION)
-    assert 350 < grown(broker, before, f"{REQUESTS}remotetimems_sum", request="Fetch") < 5_000
-    assert grown(broker, before, f"{REQUESTS}localtimems_sum", request="FetchConsumer") < 100
+    assert 1_450 < grown(broker, before, f"{REQUESTS}remotetimems_sum", request="Fetch") < 20_000
+    assert grown(broker, before, f"{REQUESTS}localtimems_sum", request="FetchConsumer") < 1_000
     assert grown(broker, before, f"{REQUESTS}totaltimems_count", request="FetchFollower") == 0
     now = scrape(broker.metrics_url)
     assert now.value(f"{purgatory}purgatorysize", delayedOperation="Fetch") == 0

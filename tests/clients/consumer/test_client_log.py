@@ -10,7 +10,7 @@ import pytest
 from tests.clients.drivers.java_consumer import OpenedConsumers
 
 
-@pytest.mark.spec("slides:D46")
+@pytest.mark.spec("slides:D46", "book1:N-08")
 def test_a_consumer_says_its_settings_and_its_version(
     java_consumers: OpenedConsumers, group: str
 ) -> None:

@@ -167,7 +167,9 @@ def in_force(properties: Mapping[str, object]) -> dict[str, str | None]:
         return {name: each.value for name, each in told.items()}
 
 
-@pytest.mark.spec("slides:F02", "slides:F03", "slides:F04", "slides:F05", "slides:F07")
+@pytest.mark.spec(
+    "slides:F02", "slides:F03", "slides:F04", "slides:F05", "slides:F07", "book1:N-01"
+)
 def test_a_week_and_any_size_is_the_default() -> None:
     """Topics of a broker without settings are deleted from after 168 hours."""
     told = in_force({})

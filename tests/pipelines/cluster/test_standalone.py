@@ -93,7 +93,8 @@ def run_command(master: str, bootstrap: str, folder: Path, java_options: str) ->
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
+@pytest.mark.spec("book1:S-01", "book1:S-02", "book1:S-03", "book1:S-05")
 def test_a_lost_worker_changes_nothing(tmp_path: Path, quick_start: str) -> None:
     """Two workers run the fraud pipeline; one is killed with its executor in the middle of the
     traffic: fraud rows, hits per address, shares and the table are those of the generator."""
@@ -126,6 +127,7 @@ def test_a_lost_worker_changes_nothing(tmp_path: Path, quick_start: str) -> None
                 if number == 2:
                     await_growth(bootstrap)  # of one query: the others are at work
                     cluster.lose_worker(0)
+            deadline = time.monotonic() + TIMEOUT_SECONDS
             while not (found := found_in(bootstrap)).is_all_of(truth):
                 assert run.poll() is None, said()
                 assert time.monotonic() < deadline, f"{found}\n{said()}"

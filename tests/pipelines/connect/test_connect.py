@@ -45,6 +45,8 @@ query.awaitTermination(60)
 read = spark.read.format("headrace").options(**options, subscribe="copied").load()
 decoded = read.select(read.key.cast("string"), from_avro("value", schema).alias("v"))
 print(json.dumps(sorted((row.key, row.v.id) for row in decoded.collect())))
+some = read.where("offset < 10")
+print(json.dumps([some.count(), read.count(), some.union(read).count()]))
 bad = spark.createDataFrame([(b"\\x01\\x02",)], "value binary")
 print(bad.select(from_avro("value", schema, dead_letter=True)["error"]).first()[0])
 end_session(spark)
@@ -103,6 +105,7 @@ def test_a_client_of_a_connect_server(tmp_path: Path, quick_start: str) -> None:
         )
         log = (tmp_path / "server.log").read_text(errors="replace")
         assert done.returncode == 0, f"{done.stderr[-3000:]}\n{log[-3000:]}"
-    copied, reason = done.stdout.splitlines()
+    copied, counts, reason = done.stdout.splitlines()
     assert json.loads(copied) == sorted([str(n), n] for n in range(100))
+    assert json.loads(counts) == [10, 100, 110]
     assert reason == "byte 1: expected the end of the value, but more bytes follow"

@@ -5,26 +5,18 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql.datasource import (
-    DataSourceReader,
-    EqualTo,
-    Filter,
-    GreaterThanOrEqual,
-    InputPartition,
-    LessThan,
-)
+from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
 from headrace.errors import ConfigError
 from headrace.pipelines.columns.schema import arrow_schema
 from headrace.pipelines.datasource import HeadraceDataSource
+from headrace.pipelines.source.filters import Condition, narrow
 from headrace.pipelines.source.gaps import DataLost
-from headrace.pipelines.source.readers import BatchReader, FilteringReader
+from headrace.pipelines.source.readers import BatchReader
 from tests.pipelines.source.topics import Topics
 
 
@@ -96,27 +88,28 @@ def test_a_batch_past_the_end_is_a_loss(topics: Topics, topic: str) -> None:
         BatchReader(topics.batch_options(subscribe=topic, **starts)).partitions()
 
 
-def _push(topics: Topics, topic: str, *filters: Filter) -> tuple[list[Any], list[Filter]]:
-    reader = FilteringReader(topics.batch_options(subscribe=topic))
-    kept = reader.pushFilters(list(filters))
-    return _rows(reader), kept
-
-
-def test_filters_narrow_what_is_fetched(topics: Topics, topic: str) -> None:
+@pytest.mark.parametrize(
+    ("conditions", "tasks"),
+    [
+        (
+            [
+                Condition("partition", "EqualTo", [1]),
+                Condition("offset", "GreaterThanOrEqual", [7]),
+                Condition("offset", "LessThan", [9]),
+            ],
+            [_span(1, 7, 9)],
+        ),
+        ([Condition("timestamp", "GreaterThanOrEqual", [7_500])], [_span(1, 7, 20)]),
+        ([Condition("timestamp", "GreaterThanOrEqual", [1_000_000])], []),
+        ([Condition("offset", "GreaterThan", [10])], [_span(1, 11, 20)]),
+    ],
+)
+def test_conditions_narrow_what_is_fetched(
+    topics: Topics, topic: str, conditions: list[Condition], tasks: list[list[tuple[int, int]]]
+) -> None:
     """Partitions that no row can come from have no task; a time is looked up at the broker."""
-    rows, kept = _push(
-        topics,
-        topic,
-        EqualTo(("partition",), 1),
-        GreaterThanOrEqual(("offset",), 7),
-        LessThan(("offset",), 9),
-    )
-    assert (rows, kept) == ([_span(1, 7, 9)], [])
-    since = GreaterThanOrEqual(("timestamp",), datetime.fromtimestamp(7.5, UTC))
-    rows, kept = _push(topics, topic, since)
-    assert (rows, kept) == ([_span(1, 7, 20)], [since])
-    never = GreaterThanOrEqual(("timestamp",), datetime.fromtimestamp(1_000, UTC))
-    assert _push(topics, topic, never) == ([], [never])
+    reader = BatchReader(topics.batch_options(subscribe=topic), narrow(conditions))
+    assert _rows(reader) == tasks
 
 
 def test_a_task_without_a_range_reads_nothing(topics: Topics, topic: str) -> None:
@@ -124,18 +117,6 @@ def test_a_task_without_a_range_reads_nothing(topics: Topics, topic: str) -> Non
     rows = BatchReader(topics.batch_options(subscribe=topic)).read(InputPartition(None))
     assert isinstance(rows, Iterator)
     assert list(rows) == []
-
-
-def test_the_reader_has_filters_only_where_spark_pushes_them(
-    topics: Topics, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Spark refuses a reader with `pushFilters` in a session that did not enable pushdown."""
-    source = HeadraceDataSource({"subscribe": "orders"})
-    plain = source.reader(_schema())
-    assert type(plain).pushFilters is DataSourceReader.pushFilters
-    worker = "pyspark.sql.worker.data_source_pushdown_filters"
-    monkeypatch.setattr("sys.argv", ["daemon.py", worker])
-    assert isinstance(source.reader(_schema()), FilteringReader)
 
 
 def test_the_columns_cannot_be_chosen() -> None:

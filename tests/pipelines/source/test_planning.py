@@ -256,12 +256,22 @@ def test_a_new_partition_that_lost_records_is_a_loss(topics: Topics) -> None:
 
 
 def test_an_idle_query_does_not_ask_the_broker_each_time(topics: Topics) -> None:
-    """Spark polls 87 times a second; an answer holds for a moment, topics for a second."""
+    """Spark polls a hundred times a second: it is held up, and told of what came just before."""
     topic = topics.create()
-    query = Query(topics.stream_options(subscribe=topic))
-    assert query.plan() is query.position
+    options = topics.stream_options(subscribe=topic)
+    clock, pauses = VirtualClock(now_ms=0), list[float]()
+    planner = Planner(options, shared_cluster(options.client), clock, pauses.append)
+    start = planner.initial()
+    assert planner.next_end(start, None, hold_back=True) is start
+    assert pauses == []
     topics.produce(topic, _numbers(0, 1))
-    assert query.planner.next_end(query.position, None, hold_back=True) is query.position
-    query.clock.advance(50)
-    end = query.planner.next_end(query.position, None, hold_back=True)
+    clock.advance(15)
+    end = planner.next_end(start, None, hold_back=True)
     assert end.offsets == {TopicPartition(topic, 0): 1}
+    assert pauses == [pytest.approx(0.025)]
+    clock.advance(40)
+    assert planner.next_end(end, None, hold_back=True) is end
+    assert len(pauses) == 1
+    planner.aim_at_now()
+    assert planner.next_end(end, None, hold_back=True) is end
+    assert len(pauses) == 1, "what is there is known already"

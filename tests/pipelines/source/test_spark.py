@@ -37,10 +37,6 @@ def _batch(spark: SparkSession, topics: Topics, topic: str, **options: str) -> D
     return reader.options(**{"kafka.bootstrap.servers": topics.bootstrap_servers}, **options).load()
 
 
-def _with_pushdown(spark: SparkSession, enabled: bool) -> None:
-    spark.conf.set("spark.sql.python.filterPushdown.enabled", str(enabled).lower())
-
-
 def test_a_batch_is_read_without_registration(spark: SparkSession, topics: Topics) -> None:
     """Every codec, nulls, headers and transactions; columns and types of Spark's kafka format."""
     topic = topics.create(partitions=2)
@@ -132,34 +128,6 @@ def _avro(schema: Any, value: Any) -> bytes:
     out = io.BytesIO()
     fastavro.schemaless_writer(out, schema, value)
     return out.getvalue()
-
-
-def test_filters_are_pushed_where_the_session_allows(spark: SparkSession, topics: Topics) -> None:
-    """The same rows either way; with pushdown, partitions and offsets are not even fetched."""
-    topic = topics.create(partitions=3)
-    for partition in range(3):
-        for hour in range(4):
-            topics.produce(
-                topic,
-                _numbers(0, 5),
-                partition=partition,
-                timestamp=FIRST_MS + hour * 3_600_000,
-            )
-
-    def query() -> DataFrame:
-        frame = _batch(spark, topics, topic)
-        since = "timestamp >= timestamp_millis(1700003600000) and timestamp < '2100-01-01'"
-        return frame.where("partition in (1, 2) and offset < 12 and length(value) = 1").where(since)
-
-    found = {}
-    for enabled in (True, False):
-        _with_pushdown(spark, enabled)
-        rows = query().select("partition", "offset").collect()
-        found[enabled] = sorted((row.partition, row.offset) for row in rows)
-    _with_pushdown(spark, True)
-    assert found[True] == found[False]
-    assert found[True] == [(partition, offset) for partition in (1, 2) for offset in range(5, 12)]
-    assert query().rdd.getNumPartitions() == 2
 
 
 class Stream:

@@ -2,7 +2,9 @@
 
 The planner lives in a process of its own as long as the query. It holds what a query needs between
 two triggers: the topics as last seen, the ends of their partitions, the target of an AvailableNow
-run. Spark may ask dozens of times a second when nothing comes, so answers are kept for a moment.
+run. The ends of a batch are never older than the question: who calls `processAllAvailable` after
+writing a record must find it read. Spark may ask a hundred times a second when nothing comes, so
+the answer is given at most once in a while.
 
 A position in the checkpoint names the topic's id too. What it promises and the cluster no longer
 has is a loss: a second look makes sure, `gaps` puts it into words.
@@ -36,7 +38,7 @@ from headrace.runtime.clock import Clock
 from headrace.types import TopicPartition
 
 _TOPICS_AGE_MS: Final = 1_000
-_ENDS_AGE_MS: Final = 40
+_LOOK_EVERY_MS: Final = 40
 
 Offsets = dict[TopicPartition, int]
 
@@ -70,7 +72,6 @@ class Planner:
         self._clock = clock
         self._pause = pause
         self._seen: _Seen | None = None
-        self._high_watermarks: tuple[int, Offsets] | None = None
         self._target: Offsets | None = None
         self._group: str | None = None
         self._progress = GroupProgress(options.client, clock)
@@ -97,14 +98,15 @@ class Planner:
 
     def aim_at_now(self) -> None:
         """Trigger.AvailableNow: what is there now is all that this run will read."""
-        self._target = dict(self._look(fresh=True).ends)
+        self._target = dict(self._look(topics_too=True).ends)
 
     # -- where a batch ends -------------------------------------------------------------------
 
     def next_end(self, start: Position, max_rows: int | None, *, hold_back: bool) -> Position:
         """The end of the batch that begins at `start`; equal to it if there is nothing to do."""
-        self._show_progress(start, self._look(fresh=False))
-        seen = self._look_without_loss(start)
+        seen = self._look_in_time()
+        self._show_progress(start, seen)
+        seen = self._without_loss(start, seen)
         ends = self._ends(seen)
         begin = self._begin(start, seen, ends)
         waiting = sum(backlog(begin, ends).values())
@@ -134,12 +136,13 @@ class Planner:
 
     def high_watermarks(self) -> Offsets:
         """The ends as lag tools see them: open transactions count."""
-        now_ms = self._clock.monotonic_ms()
-        if self._high_watermarks is None or now_ms - self._high_watermarks[0] >= _ENDS_AGE_MS:
-            partitions = self._look(fresh=False).ends
-            ends = self._edges(partitions, LATEST, read_committed=False)
-            self._high_watermarks = (now_ms, ends)
-        return self._high_watermarks[1]
+        seen = self._last_seen()
+        if not self._options.read_committed:
+            return seen.ends
+        try:
+            return self._edges(seen.ends, LATEST, read_committed=False)
+        except UnknownTopic:
+            return self._edges(self._look(topics_too=True).ends, LATEST, read_committed=False)
 
     # -- what the tasks of a batch read -------------------------------------------------------
 
@@ -172,7 +175,7 @@ class Planner:
         """Where partitions begin that are new to the query; they may have lost records by now."""
         if not new:
             return {}
-        existing = new & self._look(fresh=False).ends.keys()
+        existing = new & self._last_seen().ends.keys()
         first = self._edges(existing, EARLIEST)
         losses = [
             Loss(Cause.DELETED, partition.topic, partition.partition, 0, end.offsets[partition])
@@ -189,18 +192,27 @@ class Planner:
 
     # -- looking at the cluster ---------------------------------------------------------------
 
-    def _look(self, *, fresh: bool) -> _Seen:
+    def _look_in_time(self) -> _Seen:
+        """The ends as they are now, after a pause if the last look was just before."""
+        if self._seen is not None and self._target is None:
+            left_ms = self._seen.ends_at_ms + _LOOK_EVERY_MS - self._clock.monotonic_ms()
+            if left_ms > 0:
+                self._pause(left_ms / 1_000)
+        return self._look()
+
+    def _last_seen(self) -> _Seen:
+        return self._seen or self._look()
+
+    def _look(self, *, topics_too: bool = False) -> _Seen:
         now_ms = self._clock.monotonic_ms()
         seen = self._seen
-        if seen is not None and not fresh and now_ms - seen.topics_at_ms < _TOPICS_AGE_MS:
-            if now_ms - seen.ends_at_ms < _ENDS_AGE_MS:
-                return seen
-            try:
-                seen.ends, seen.ends_at_ms = self._read_ends(seen.topics), now_ms
-            except UnknownTopic:
-                return self._look(fresh=True)
+        if seen is None or topics_too or now_ms - seen.topics_at_ms >= _TOPICS_AGE_MS:
+            self._seen = seen = self._look_at_all(now_ms)
             return seen
-        self._seen = seen = self._look_at_all(now_ms)
+        try:
+            seen.ends, seen.ends_at_ms = self._read_ends(seen.topics), now_ms
+        except UnknownTopic:
+            return self._look(topics_too=True)
         return seen
 
     def _look_at_all(self, now_ms: int) -> _Seen:
@@ -218,17 +230,16 @@ class Planner:
     def _read_ends(self, topics: Mapping[str, TopicMetadata]) -> Offsets:
         return self._edges(partitions_of(self._options.subscription, topics), LATEST)
 
-    def _look_without_loss(self, start: Position) -> _Seen:
+    def _without_loss(self, start: Position, seen: _Seen) -> _Seen:
         """The cluster as it is, once it is certain that what seems to be lost is lost.
 
         A broker that just started, or just came to lead a partition, may not know all yet.
         """
-        seen = self._look(fresh=False)
         losses = self._losses(start, seen)
         for _ in range(self._options.retries):
             if not losses:
                 return seen
-            seen = self._look(fresh=True)
+            seen = self._look(topics_too=True)
             losses = self._losses(start, seen)
             if losses and not _are_certain(losses):
                 self._pause(self._options.retry_interval_ms / 1_000)

@@ -6,15 +6,13 @@ a cluster is made in the process that uses it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
     DataSourceReader,
     DataSourceStreamReader,
-    Filter,
     InputPartition,
 )
 from pyspark.sql.streaming.datasource import (
@@ -29,7 +27,7 @@ from headrace.client.cluster import shared_cluster
 from headrace.errors import ConfigError
 from headrace.pipelines.columns.schema import arrow_schema
 from headrace.pipelines.source.batch import plan_batch
-from headrace.pipelines.source.filters import Narrowing, narrow
+from headrace.pipelines.source.filters import EVERYTHING, Narrowing, narrow
 from headrace.pipelines.source.gaps import LOGGER
 from headrace.pipelines.source.offsets import (
     offsets_to_json,
@@ -39,19 +37,18 @@ from headrace.pipelines.source.offsets import (
 from headrace.pipelines.source.options import SourceOptions, batch_options, stream_options
 from headrace.pipelines.source.planning import Planner
 from headrace.pipelines.source.reading import read_range
+from headrace.pipelines.source.scans import conditions_in
 from headrace.runtime.clock import SystemClock
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-_PUSHING_MODULE: Final = "pyspark.sql.worker.data_source_pushdown_filters"
-
 
 def batch_reader(options: Mapping[str, str], schema: StructType) -> BatchReader:
-    """A reader of what lies between two positions, with filters pushed into it where Spark does."""
+    """A reader of what lies between two positions and can meet the conditions of its plan."""
     parsed = batch_options(options)
     _check_schema(parsed, schema)
-    return FilteringReader(parsed) if _spark_pushes_filters() else BatchReader(parsed)
+    return BatchReader(parsed, narrow(conditions_in(schema)))
 
 
 def stream_reader(options: Mapping[str, str], schema: StructType) -> StreamReader:
@@ -64,9 +61,9 @@ def stream_reader(options: Mapping[str, str], schema: StructType) -> StreamReade
 class BatchReader(DataSourceReader):
     """Reads once, from a start to an end that are fixed when the query is planned."""
 
-    def __init__(self, options: SourceOptions) -> None:
+    def __init__(self, options: SourceOptions, narrowing: Narrowing = EVERYTHING) -> None:
         self._options = options
-        self._narrowing = Narrowing()
+        self._narrowing = narrowing
 
     def partitions(self) -> Sequence[InputPartition]:
         _log_remarks(self._options)
@@ -77,18 +74,6 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return _read(self._options, partition)
-
-
-class FilteringReader(BatchReader):
-    """A batch reader that serves conditions on topic, partition, offset and timestamp.
-
-    Spark takes the method for a demand: where the session did not enable pushdown it refuses a
-    reader that has one.
-    """
-
-    def pushFilters(self, filters: list[Filter]) -> list[Filter]:  # noqa: N802
-        self._narrowing, kept = narrow(filters)
-        return kept
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -156,12 +141,6 @@ def _check_schema(options: SourceOptions, schema: StructType) -> None:
             f"the columns of this source are {', '.join(expected)} and cannot be chosen with "
             f"schema({', '.join(schema.names)}): select and decode them in the query"
         )
-
-
-def _spark_pushes_filters() -> bool:
-    """Whether this process was started to push filters: then, and only then, they are enabled."""
-    main = getattr(sys.modules.get("__main__"), "__spec__", None)
-    return (main is not None and main.name == _PUSHING_MODULE) or _PUSHING_MODULE in sys.argv[1:2]
 
 
 def _log_remarks(options: SourceOptions) -> None:

@@ -1,9 +1,9 @@
 """Avro values decoded where they are: a column function inside of Spark's JVM.
 
 The way from the JVM to a Python worker and back costs more than decoding does (decision 0013). So
-`AvroRows.java`, beside this module, runs the same programs as `decode_kernel` on rows. It needs no
-jar: the compiler that Spark compiles its own queries with compiles it, once for each JVM. Where no
-JVM can be reached, as with Spark Connect, there is no such column, and Arrow does the work.
+`AvroRows.java`, beside this module, runs the same programs as `decode_kernel` on rows; it is made
+once for each JVM. Where no JVM can be reached, as with Spark Connect, there is no such column, and
+Arrow does the work.
 
 What is used of Spark here is not its public interface; all of it is in this module.
 """
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 import pyarrow as pa
 
+from headrace.pipelines.java_classes import compile_java, give_to_driver, is_loadable
 from headrace.pipelines.serdes import layout
 from headrace.pipelines.serdes.avro import opcodes
 from headrace.pipelines.serdes.avro.decoder import REASONS, Decoder
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from headrace.pipelines.serdes.avro.resolution import Program
     from headrace.pipelines.serdes.values import ValueDecoder
 
-# A class can be given to the loader of Spark's own classes only as their neighbour.
 _PACKAGE: Final = "org.apache.spark.sql.catalyst.expressions"
 _NEIGHBOUR: Final = f"{_PACKAGE}.GenericInternalRow"
 _CLASS: Final = f"{_PACKAGE}.AvroRows"
@@ -171,23 +171,15 @@ def _machine_class(context: SparkContext) -> Any:
     jvm: Any = context._jvm
     jar = Path(cast(str, context._temp_dir)) / _JAR
     with _making:
-        is_here = jvm.org.apache.spark.util.Utils.classIsLoadable(_CLASS)
+        is_here = is_loadable(jvm, _CLASS)
         is_there = is_local(context.master) or jar.exists()
         if not (is_here and is_there):
-            compiled = _compiled(jvm)
+            compiled = compile_java(jvm, _source(), _NEIGHBOUR)
             if not is_here:
-                _give_to_driver(jvm, compiled)
+                give_to_driver(jvm, compiled, _NEIGHBOUR)
             if not is_there:
                 _give_to_executors(context, jar, compiled)
     return jvm.java.lang.Class.forName(_CLASS)
-
-
-def _compiled(jvm: Any) -> dict[str, bytes]:
-    """The code of the Java class and of those inside of it, by their names."""
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.java.lang.Class.forName(_NEIGHBOUR).getClassLoader())
-    compiler.cook(_source())
-    return {str(name): bytes(code) for name, code in compiler.getBytecodes().items()}
 
 
 def _source() -> str:
@@ -206,14 +198,6 @@ def _source() -> str:
         for name, value in numbers.items()
     )
     return text.replace("// NUMBERS", "\n    ".join(constants), 1)
-
-
-def _give_to_driver(jvm: Any, compiled: dict[str, bytes]) -> None:
-    handles = jvm.java.lang.invoke.MethodHandles
-    neighbour = jvm.java.lang.Class.forName(_NEIGHBOUR)
-    lookup = handles.privateLookupIn(neighbour, handles.lookup())
-    for code in compiled.values():
-        lookup.defineClass(code)
 
 
 def _give_to_executors(context: SparkContext, jar: Path, compiled: dict[str, bytes]) -> None:
