@@ -103,6 +103,18 @@ def test_a_query_does_not_disturb_the_next(spark: SparkSession, topics: Topics, 
     assert spark.sql(f"select * from records where {nested}").count() == 5
 
 
+def test_a_view_in_sql(spark: SparkSession, topics: Topics, topic: str) -> None:
+    """Its options are those of a reader, and its conditions choose what is fetched as well."""
+    spark.sql(
+        "CREATE OR REPLACE TEMPORARY VIEW orders USING headrace OPTIONS "
+        f"('kafka.bootstrap.servers' '{topics.bootstrap_servers}', 'subscribe' '{topic}')"
+    )
+    frame = spark.sql("SELECT partition, offset FROM orders WHERE partition > 0 AND offset < 3")
+    assert places(frame) == [(partition, offset) for partition in (1, 2) for offset in range(3)]
+    assert fetched_by(frame) == 6
+    assert spark.table("orders").count() == 60
+
+
 def test_each_query_sees_what_is_there_when_it_begins(spark: SparkSession, topics: Topics) -> None:
     """As with a table: a DataFrame is a recipe, not a copy."""
     topic = topics.create()
