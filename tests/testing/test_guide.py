@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
@@ -16,11 +17,11 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize("code", EXAMPLES, ids=range(len(EXAMPLES)))
-def test_examples_of_the_guide(code: str) -> None:
-    """What a reader copies runs, and its assertions hold."""
+def test_examples_of_the_guide(code: str, request: pytest.FixtureRequest) -> None:
+    """What a reader copies runs, and its assertions hold; fixtures are those of this run."""
     names: dict[str, object] = {}
     exec(compile(code, str(GUIDE), "exec"), names)
     for name, value in names.items():
         if name.startswith("test_") and callable(value):
-            value()
+            value(*map(request.getfixturevalue, inspect.signature(value).parameters))
     assert names

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headrace.pipelines.source import scans
 from headrace.pipelines.source.scans import read_for_each_plan
 from tests.pipelines.source.topics import Topics
 
@@ -206,3 +207,21 @@ def test_the_rule_is_added_once(spark: SparkSession, topics: Topics, topic: str)
     rules = other._jsparkSession.experimental().extraOptimizations()
     assert rules.size() == 1
     assert rows_of(other, topics, topic).where("partition = 1").rdd.getNumPartitions() == 1
+
+
+def test_a_spark_of_another_age_reads_all(
+    spark: SparkSession,
+    topics: Topics,
+    topic: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Where what the rule needs is not there, one warning says what that means."""
+    monkeypatch.setattr(scans, "_CLASS", f"{scans._PACKAGE}.ScansOfAnotherAge")
+    monkeypatch.setattr(scans, "_NEIGHBOUR", f"{scans._PACKAGE}.ScanOfAnotherAge")
+    other = spark.newSession()
+    read_for_each_plan(other)
+    (warning,) = (record.getMessage() for record in caplog.records if record.name == scans.__name__)
+    assert warning.startswith("This Spark is not known: batch reads fetch all rows")
+    frame = rows_of(other, topics, topic).where("partition = 1")
+    assert (frame.count(), frame.rdd.getNumPartitions()) == (20, 3)

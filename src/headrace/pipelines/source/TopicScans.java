@@ -37,10 +37,17 @@ import scala.runtime.AbstractPartialFunction;
 public final class TopicScans extends Rule {
     private final String format;
     private final String conditions; // the name in the metadata
+    private final Field sourceOfTable;
+    private final Field formatOfTable;
 
-    public TopicScans(String format, String conditions) {
+    /** Fails, before any query could, where Spark's tables are not as they are known here. */
+    public TopicScans(String format, String conditions) throws NoSuchFieldException {
         this.format = format;
         this.conditions = conditions;
+        sourceOfTable = PythonTable.class.getDeclaredField("ds");
+        formatOfTable = PythonTable.class.getDeclaredField("shortName");
+        sourceOfTable.setAccessible(true);
+        formatOfTable.setAccessible(true);
     }
 
     public TreeNode apply(TreeNode plan) {
@@ -86,13 +93,13 @@ public final class TopicScans extends Rule {
 
     private boolean isOurs(DataSourceV2ScanRelation relation) {
         return relation.relation().table() instanceof PythonTable
-                && format.equals(valueOf(relation.relation().table(), "shortName"));
+                && format.equals(valueOf(formatOfTable, relation));
     }
 
     /** The same relation with a scan of its own. */
     private LogicalPlan with(DataSourceV2ScanRelation relation, Filter[] filters) {
         Scan scan = new TopicScan(
-                (PythonDataSourceV2) valueOf(relation.relation().table(), "ds"),
+                (PythonDataSourceV2) valueOf(sourceOfTable, relation),
                 format, relation.relation().table().schema(), relation.relation().options(),
                 filters, conditions);
         Object[] parts = new Object[relation.productArity()];
@@ -103,13 +110,11 @@ public final class TopicScans extends Rule {
         return (LogicalPlan) relation.makeCopy(parts);
     }
 
-    private static Object valueOf(Object table, String name) {
+    private static Object valueOf(Field field, DataSourceV2ScanRelation relation) {
         try {
-            Field field = PythonTable.class.getDeclaredField(name);
-            field.setAccessible(true);
-            return field.get(table);
-        } catch (ReflectiveOperationException unknown) {
-            throw new IllegalStateException("PythonTable has no " + name, unknown);
+            return field.get(relation.relation().table());
+        } catch (IllegalAccessException impossible) {
+            throw new IllegalStateException(impossible);
         }
     }
 
