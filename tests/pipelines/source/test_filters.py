@@ -24,8 +24,6 @@ def test_topic_partition_and_offset_are_chosen() -> None:
     ) == Narrowing(
         topics=frozenset("t"),
         partitions=frozenset({1}),
-        first_partition=1,
-        last_partition=1,
         first_offset=10,
         last_offset=19,
     )

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.pipelines.source import scans
 from headrace.pipelines.source.scans import read_for_each_plan
-from tests.pipelines.source.topics import Topics
+from tests.pipelines.source.topics import Topics, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,11 +57,6 @@ def topic(topics: Topics) -> str:
             values = [b"%d" % number for number in range(5)]
             topics.produce(name, values, partition=partition, timestamp=FIRST_MS + hour * HOUR_MS)
     return name
-
-
-def rows_of(spark: SparkSession, topics: Topics, topic: str) -> DataFrame:
-    reader = spark.read.format("headrace").option("subscribe", topic)
-    return reader.option("kafka.bootstrap.servers", topics.bootstrap_servers).load()
 
 
 def places(frame: DataFrame) -> list[tuple[int, int]]:
@@ -202,8 +197,8 @@ def test_pushdown_of_spark_itself_changes_nothing(
 def test_the_rule_is_added_once(spark: SparkSession, topics: Topics, topic: str) -> None:
     """`session()` may be called again and again; a session that was there before becomes ours."""
     other = spark.newSession()
-    for given in (other, other):
-        read_for_each_plan(given)
+    read_for_each_plan(other)
+    read_for_each_plan(other)
     rules = other._jsparkSession.experimental().extraOptimizations()
     assert rules.size() == 1
     assert rows_of(other, topics, topic).where("partition = 1").rdd.getNumPartitions() == 1

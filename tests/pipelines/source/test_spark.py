@@ -14,10 +14,10 @@ import pytest
 
 from headrace.cli import main
 from headrace.pipelines import source_environment
-from tests.pipelines.source.topics import Topics
+from tests.pipelines.source.topics import Topics, rows_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -30,11 +30,6 @@ KAFKA_SCHEMA = (
 
 def _numbers(start: int, end: int) -> list[bytes]:
     return [b"%d" % number for number in range(start, end)]
-
-
-def _batch(spark: SparkSession, topics: Topics, topic: str, **options: str) -> DataFrame:
-    reader = spark.read.format("headrace").option("subscribe", topic)
-    return reader.options(**{"kafka.bootstrap.servers": topics.bootstrap_servers}, **options).load()
 
 
 def test_a_batch_is_read_without_registration(spark: SparkSession, topics: Topics) -> None:
@@ -52,10 +47,10 @@ def test_a_batch_is_read_without_registration(spark: SparkSession, topics: Topic
     topics.produce(topic, [None], partition=1)
     topics.transaction(topic, [b"never"] * 3, commit=False, partition=1)
     topics.transaction(topic, [b"committed"], commit=True, partition=1)
-    plain = _batch(spark, topics, topic)
+    plain = rows_of(spark, topics, topic)
     assert plain.schema.simpleString() == KAFKA_SCHEMA
     assert plain.rdd.getNumPartitions() == 2
-    rows = _batch(spark, topics, topic, includeHeaders="true").collect()
+    rows = rows_of(spark, topics, topic, includeHeaders="true").collect()
     first = sorted((row for row in rows if row.partition == 0), key=lambda row: row.offset)
     assert [row.offset for row in first] == list(range(500))
     assert [bytes(row.value).decode() for row in first] == [
@@ -93,7 +88,7 @@ def test_values_are_decoded_in_the_source(
         "value.deadLetter": "true",
     }
     options |= {"key.format": "avro", "key.schema": '"int"'}
-    read = _batch(spark, topics, topic, **options)
+    read = rows_of(spark, topics, topic, **options)
     assert read.schema.simpleString() == KAFKA_SCHEMA.replace("key:binary", "key:int").replace(
         "value:binary",
         "value:struct<value:struct<id:bigint,tags:array<string>,prices:map<string,double>>,"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -14,6 +14,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from headrace.pipelines.source.options import SourceOptions, batch_options, stream_options
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 TIMEOUT_S = 20
 _numbers = itertools.count()
@@ -120,3 +123,9 @@ class Topics:
             "kafka.bootstrap.servers": self.bootstrap_servers,
             "fetchOffset.retryIntervalMs": "10",
         } | named
+
+
+def rows_of(spark: SparkSession, topics: Topics, topic: str, **options: str) -> DataFrame:
+    """The topic as a batch, read by the source."""
+    reader = spark.read.format("headrace").option("subscribe", topic)
+    return reader.options(**{"kafka.bootstrap.servers": topics.bootstrap_servers}, **options).load()

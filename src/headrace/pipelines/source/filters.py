@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple, TypeVar, cast
 
 from headrace.types import TopicPartition
 
 _MIN_INT64: Final = -(1 << 63)
 _MAX_INT64: Final = (1 << 63) - 1
+_T = TypeVar("_T")
 _EQUALITIES: Final = frozenset({"EqualTo", "EqualNullSafe", "In"})
 
 
@@ -64,7 +65,7 @@ def _narrower(known: Narrowing, condition: Condition) -> Narrowing:
     column, operator, values = condition
     if column == "topic" and operator in _EQUALITIES:
         names = frozenset(cast("list[str]", values))
-        return replace(known, topics=names if known.topics is None else known.topics & names)
+        return replace(known, topics=_both(known.topics, names))
     if column not in ("partition", "offset", "timestamp") or not values:
         return known
     numbers = cast("list[int]", values)
@@ -78,15 +79,17 @@ def _narrower(known: Narrowing, condition: Condition) -> Narrowing:
             first_offset=max(first, known.first_offset),
             last_offset=min(last, known.last_offset),
         )
-    chosen = known.partitions
     if operator in _EQUALITIES:
-        chosen = frozenset(numbers) if chosen is None else chosen & frozenset(numbers)
+        return replace(known, partitions=_both(known.partitions, frozenset(numbers)))
     return replace(
         known,
-        partitions=chosen,
         first_partition=max(first, known.first_partition),
         last_partition=min(last, known.last_partition),
     )
+
+
+def _both(known: frozenset[_T] | None, chosen: frozenset[_T]) -> frozenset[_T]:
+    return chosen if known is None else known & chosen
 
 
 def _bounds(operator: str, values: list[int]) -> tuple[int, int]:

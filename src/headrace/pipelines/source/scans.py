@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from headrace.pipelines.java_classes import compile_java, give_to_driver, is_loadable
 from headrace.pipelines.source.filters import Condition
+from headrace.pipelines.source_environment import SOURCE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +28,6 @@ _PACKAGE: Final = "org.apache.spark.sql.execution.datasources.v2.python"
 _NEIGHBOUR: Final = f"{_PACKAGE}.PythonScan"
 _CLASS: Final = f"{_PACKAGE}.TopicScans"
 _SOURCE: Final = "TopicScans.java"
-_FORMAT: Final = "headrace"
 _CONDITIONS: Final = "headrace.conditions"
 
 _LOGGER: Final = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ def read_for_each_plan(spark: SparkSession) -> None:
             rules = [known.apply(index) for index in range(known.size())]
             if all(rule.getClass().getName() != _CLASS for rule in rules):
                 rule_class = getattr(jvm, _PACKAGE).TopicScans
-                added = [*rules, rule_class(_FORMAT, _CONDITIONS)]
+                added = [*rules, rule_class(SOURCE, _CONDITIONS)]
                 getattr(experimental, "extraOptimizations_$eq")(jvm.PythonUtils.toSeq(added))
     except (Py4JError, TypeError) as fault:
         # py4j raises TypeError where a class does not exist.
