@@ -11,7 +11,7 @@ from headrace.schemas import formats
 from headrace.schemas.model import SchemaType
 from tests.schemas.avro.vectors import CASES
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "compatibility.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "develop" / "compatibility.md"
 
 
 def _section(title: str) -> str:

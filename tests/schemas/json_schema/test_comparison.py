@@ -10,6 +10,7 @@ import pytest
 from headrace.schemas.incompatible import message
 from headrace.schemas.json_schema import JsonSchema, incompatibilities, parse
 from headrace.schemas.json_schema.compatibility import MAX_REPORTED, differences
+from headrace.schemas.json_schema.compatibility.comparison import Comparison
 from headrace.schemas.json_schema.compatibility.kinds import SAFE, SAFE_IF_LENIENT, UNSAFE
 
 
@@ -104,6 +105,25 @@ def test_what_is_too_large_to_compare_is_reported(old: Any, new: Any) -> None:
     """Beyond the bound the answer is an incompatibility that says so, in bounded time."""
     found = incompatibilities(schema(new), schema(old))
     assert "too large or too deep" in found[-1].description
+
+
+def test_schemas_are_taken_apart_once_and_not_for_every_pair(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A hundred alternatives against a hundred are ten thousand pairs, of few schemas."""
+    derived: list[str] = []
+    part = Comparison.part
+
+    def counted(self: Comparison, node: Any, keywords: frozenset[str]) -> Any:
+        derived.append(" ".join(sorted(keywords)))
+        return part(self, node, keywords)
+
+    monkeypatch.setattr(Comparison, "part", counted)
+    old = {"anyOf": [{"minLength": n, "not": {"const": n}} for n in range(100)]}
+    new = {"anyOf": [{"minLength": n + 200, "not": {"const": n}} for n in range(100)]}
+    found = incompatibilities(schema(new), schema(old))
+    assert [each.kind for each in found] == ["COMBINED_TYPE_SUBSCHEMAS_CHANGED"]
+    assert len(derived) <= 1_000
 
 
 def test_what_is_too_deep_to_compare_is_reported() -> None:

@@ -263,7 +263,7 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "a reference that is a number": ('{"$ref":5}', "$ref must be a string"),
     "a reference that is no URI": ('{"$ref":"http://["}', "leads nowhere"),
-    "an identifier that is no URI": ('{"$id":"http://["}', "no URI"),
+    "an identifier that is no URI": ('{"$id":"http://["}', "not a URI"),
     "a reference to itself": ('{"$ref":"#"}', "lead back"),
     "two references in a circle": (
         '{"definitions":{"a":{"$ref":"#/definitions/b"},"b":{"$ref":"#/definitions/a"}}}',

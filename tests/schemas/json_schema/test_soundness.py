@@ -13,7 +13,7 @@ import copy
 import json
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
 
@@ -99,6 +99,11 @@ def extended(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 schemas = st.recursive(st.one_of(st.booleans(), extended(st.booleans())), extended, max_leaves=6)
 
+CLASSIC: dict[str, st.SearchStrategy[Any]] = {
+    "items": st.lists(extended(st.booleans()), min_size=1, max_size=2),
+    "additionalItems": st.one_of(st.booleans(), extended(st.booleans())),
+}
+
 MODERN: dict[str, st.SearchStrategy[Any]] = {
     "prefixItems": st.lists(extended(st.booleans()), min_size=1, max_size=2),
     "unevaluatedProperties": st.one_of(st.booleans(), extended(st.booleans())),
@@ -154,7 +159,9 @@ def edited(draw: st.DrawFn, writer: Any, extras: st.SearchStrategy[Any]) -> Any:
 @st.composite
 def changes(draw: st.DrawFn) -> tuple[Any, Any, list[Any]]:
     writer = draw(schemas)
-    reader = edited(draw, writer, extended(st.booleans()))
+    if isinstance(writer, dict):
+        writer = {**writer, **draw(some_of(CLASSIC))}
+    reader = edited(draw, writer, st.one_of(some_of(CLASSIC), extended(st.booleans())))
     return writer, reader, draw(st.lists(values, max_size=4))
 
 
@@ -182,6 +189,13 @@ def sound(writer: Any, reader: Any, candidates: list[Any], validator: Any) -> No
         assert tried(value), (writer, reader, value)
 
 
+def judged(schema: Any) -> bool:
+    """Whether the library that is the judge does not fail: it does if `items` is a boolean."""
+    return not any(
+        isinstance(each.get("items"), bool) and "additionalItems" in each for each in places(schema)
+    )
+
+
 @settings(
     max_examples=250,
     deadline=None,
@@ -191,6 +205,7 @@ def sound(writer: Any, reader: Any, candidates: list[Any], validator: Any) -> No
 @given(changes())
 def test_what_is_called_compatible_is_read(change: tuple[Any, Any, list[Any]]) -> None:
     """Under draft 7 every value of the writer is valid for a reader that is called compatible."""
+    assume(judged(list(change[:2])))
     sound(*change, Draft7Validator)
 
 

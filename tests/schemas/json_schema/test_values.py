@@ -187,3 +187,18 @@ def test_references_keep_the_bounded_keywords() -> None:
     )
     with pytest.raises(InvalidValue, match="does not match"):
         schema.encode({"next": {"next": {"text": "a" * 5_000 + "!"}}})
+
+
+def test_additional_items_count_behind_a_list_only() -> None:
+    """Beside a boolean, a schema or nothing they say nothing; behind a list they hold."""
+    closed = {"additionalItems": False}
+    beside: list[dict[str, Any]] = [{"items": True}, {"items": {}}, {}]
+    for items in beside:
+        assert parse(json.dumps({**items, **closed})).encode([1, 2]) == b"[1,2]"
+    pair = parse(json.dumps({"items": [{}, {}], **closed}))
+    assert pair.encode([1, 2]) == b"[1,2]"
+    with pytest.raises(InvalidValue, match="item 2 is not allowed"):
+        pair.encode([1, 2, 3])
+    numbers = parse(json.dumps({"items": [{}], "additionalItems": {"type": "number"}}))
+    with pytest.raises(InvalidValue, match="1"):
+        numbers.encode(["a", "b"])

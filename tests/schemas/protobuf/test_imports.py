@@ -92,8 +92,13 @@ def test_reference_does_not_replace_what_protoc_brings() -> None:
         ),
         (
             f'{HEAD}import "a.proto"; message M {{ A a = 1; }}',
-            [("a.proto", f'{HEAD}import "lost.proto"; message A {{}}')],
+            [("a.proto", f'{HEAD}import "lost.proto"; message A {{ Lost l = 1; }}')],
             'a.proto, line 1, column 20: the import "lost.proto" was not found',
+        ),
+        (
+            f'{HEAD}import "lost.proto"; message M {{ Lost l = 1; }}',
+            [],
+            'line 1, column 53: "Lost" is not defined',
         ),
         (
             f'{HEAD}import "a.proto"; message M {{ A a = 1; }}',
@@ -154,7 +159,7 @@ def test_many_errors_are_cut() -> None:
     [
         {"syntax": "proto3", "message_type": [{"name": "not a name"}]},
         {"syntax": "proto4"},
-        {"syntax": "proto3", "dependency": ["lost.proto"]},
+        {"syntax": "proto3", "dependency": ["../lost.proto"]},
         {
             "syntax": "proto3",
             "message_type": [{"name": "M", "field": [{"name": "a", "type_name": ".Lost"}]}],
@@ -174,8 +179,8 @@ def test_descriptors_that_are_wrong_are_refused(file: dict[str, object]) -> None
 def test_spark_finds_messages_in_the_descriptor_set() -> None:
     """The descriptor set is what the functions for Spark take as `binaryDescriptorSet`."""
     schema = parsed(
-        f'{HEAD}package p; import "google/type/money.proto"; '
-        "message M { google.type.Money m = 1; }"
+        f'{HEAD}package p; import "google/type/money.proto"; import "buf/validate/validate.proto"; '
+        "message M { google.type.Money m = 1 [(buf.validate.field).required = true]; }"
     )
     script = (
         "import sys; from headrace.pipelines.serdes.protobuf.descriptors import find_message; "

@@ -136,7 +136,7 @@ def assemble(root: Document, references: Sequence[Document]) -> Documents:
         registry = registry.with_resource(_own_id(root) or "", resource_of(root)).crawl()
     except (ValueError, TypeError, AttributeError) as error:
         raise InvalidSchema(
-            f"an identifier in the schema or its references is no URI: {error}"
+            f"an identifier in the schema or its references is not a URI: {error}"
         ) from None
     return Documents(root, tuple(references), registry)
 

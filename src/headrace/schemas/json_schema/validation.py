@@ -62,6 +62,8 @@ def _bounded_class(draft: Draft) -> Any:
         "patternProperties": _pattern_properties,
         "uniqueItems": _unique_items,
     }
+    if "additionalItems" in draft.assertions:
+        keywords["additionalItems"] = _additional_items
     return extend(_stock_class(draft), keywords)
 
 
@@ -138,6 +140,20 @@ def _additional_properties(
             yield _error(f"the property {name!r} is not allowed")
         else:
             yield from validator.descend(value, additional, path=name)
+
+
+def _additional_items(
+    validator: Any, additional: Any, instance: object, schema: dict[str, Any]
+) -> Iterator[Any]:
+    """The library's own rule fails with a TypeError where `items` is a boolean."""
+    listed = schema.get("items")
+    if not isinstance(instance, list) or not isinstance(listed, list):
+        return
+    for index, value in enumerate(instance[len(listed) :], len(listed)):
+        if additional is False:
+            yield _error(f"item {index} is not allowed")
+        else:
+            yield from validator.descend(value, additional, path=index)
 
 
 def _unique_items(_validator: Any, unique: object, instance: object, _schema: Any) -> Iterator[Any]:

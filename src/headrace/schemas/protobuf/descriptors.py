@@ -18,6 +18,29 @@ def read_files(descriptor_set: bytes) -> list[Any]:
     return list(descriptor_pb2.FileDescriptorSet.FromString(descriptor_set).file)
 
 
+def without_empty_imports(files: list[Any]) -> Any:
+    """The last of `files` for a reader who has its references, but not what the registry lacks.
+
+    A file that defines nothing stands for an import that was not found; a pool without it would
+    reject the schema.
+    """
+    empty = {each.name for each in files if not _defines_something(each)}
+    file = type(files[-1])()
+    file.CopyFrom(files[-1])
+    kept = [name for name in file.dependency if name not in empty]
+    for numbers in (file.public_dependency, file.weak_dependency):
+        names = [file.dependency[number] for number in numbers]
+        numbers[:] = [kept.index(name) for name in names if name in kept]
+    file.dependency[:] = kept
+    file.option_dependency[:] = [name for name in file.option_dependency if name not in empty]
+    return file
+
+
+def _defines_something(file: Any) -> bool:
+    defined = (file.message_type, file.enum_type, file.extension, file.service, file.dependency)
+    return any(len(each) > 0 for each in defined)
+
+
 def build_pool(files: list[Any]) -> Any:
     """A pool in which all messages of these files can be found."""
     from google.protobuf.descriptor_pool import DescriptorPool

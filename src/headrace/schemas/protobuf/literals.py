@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from typing import Final
 
@@ -18,6 +19,13 @@ _ESCAPES: Final = {
     "'": "\\'",
     '"': '\\"',
 }
+_MEANINGS: Final = {escape[1]: character for character, escape in _ESCAPES.items()} | {"?": "?"}
+_ESCAPED: Final = re.compile(
+    r"""\\(?:(?P<octal>[0-7]{1,3})|[xX](?P<byte>[0-9a-fA-F]{1,2})"""
+    r"""|(?:u|U0000)(?P<high>[dD][89abAB][0-9a-fA-F]{2})\\u(?P<low>[dD][c-fC-F][0-9a-fA-F]{2})"""
+    r"""|u(?P<short>[0-9a-fA-F]{4})|U(?P<long>00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4})"""
+    r"""|(?P<sign>[abfnrtv\\?'"]))"""
+)
 _FLOAT: Final = struct.Struct("f")
 
 
@@ -44,6 +52,27 @@ def quoted_bytes(data: bytes) -> str:
 
 def _byte(each: int) -> str:
     return _character(chr(each)) if each < 0x80 else f"\\{each:03o}"
+
+
+def unquoted(literal: str) -> bytes:
+    """What a string literal means, as protoc reads it."""
+    text, read, at = literal[1:-1], bytearray(), 0
+    for match in _ESCAPED.finditer(text):
+        read += text[at : match.start()].encode() + _meaning(match)
+        at = match.end()
+    return bytes(read + text[at:].encode())
+
+
+def _meaning(escape: re.Match[str]) -> bytes:
+    if escape["octal"]:
+        return bytes([int(escape["octal"], 8) & 0xFF])
+    if escape["byte"]:
+        return bytes([int(escape["byte"], 16)])
+    if escape["sign"]:
+        return _MEANINGS[escape["sign"]].encode()
+    if escape["high"]:
+        return bytes.fromhex(escape["high"] + escape["low"]).decode("utf-16-be").encode()
+    return chr(int(escape["short"] or escape["long"], 16)).encode("utf-8", "surrogatepass")
 
 
 def floating(value: float, *, single: bool) -> str:

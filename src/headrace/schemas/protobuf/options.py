@@ -2,7 +2,8 @@
 
 A descriptor holds the options that someone has defined as fields that the general library does not
 know. They become readable with a pool that has all files of the schema, which is what this module
-keeps; where in a file options stand is the printer's affair.
+keeps. Options that no file defines are uninterpreted, and printed as they were written. Where in a
+file options stand is the printer's affair.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ class Options:
     def _entries(self, options: Any) -> Iterator[tuple[str, str]]:
         for field, value in self._readable(options).ListFields():
             name = self._name(field)
+            if field.name == "uninterpreted_option" and not field.is_extension:
+                yield from ((_written_name(each), _written_value(each)) for each in value)
+                continue
             if field.name == "features" and not field.is_extension:
                 for feature, choice in value.ListFields():
                     yield f"{name}.{self._name(feature)}", _value(feature, choice)
@@ -122,6 +126,24 @@ def _aggregate_value(field: Any, value: Any) -> str:
     else:
         items = [_value(field, each) for each in value]
     return "[\n" + indented(",\n".join(items)) + "\n]"
+
+
+def _written_name(option: Any) -> str:
+    """The name of an option that no file defines, as it was written."""
+    parts = (f"({each.name_part})" if each.is_extension else each.name_part for each in option.name)
+    return ".".join(parts)
+
+
+def _written_value(option: Any) -> str:
+    if option.HasField("aggregate_value"):
+        return f"{{ {option.aggregate_value} }}" if option.aggregate_value else "{}"
+    if option.HasField("string_value"):
+        return quoted_bytes(option.string_value)
+    if option.HasField("double_value"):
+        return floating(option.double_value, single=False)
+    if option.HasField("identifier_value"):
+        return str(option.identifier_value)
+    return str(option.positive_int_value or option.negative_int_value)
 
 
 def _names(files: Sequence[Any]) -> Iterator[str]:

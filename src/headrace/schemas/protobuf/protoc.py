@@ -1,7 +1,8 @@
 """One run of protoc inside this process: files of a folder in, a descriptor set or its errors out.
 
 Only the compiler's process imports this. protoc knows files and file descriptor 2 alone, so the
-sources lie in a folder and its complaints are caught there.
+sources lie in a folder and its complaints are caught there. Two of them are for the caller to mend,
+not for the user: an import that is missing, and an option that no file defines.
 """
 
 from __future__ import annotations
@@ -29,16 +30,38 @@ _LOGGED: Final = re.compile(r"WARNING: All log messages |[IWEF]\d{4} \d\d:\d\d:"
 _ABSENT: Final = ": File not found."
 _ASK: Final = "a reference with this name must say which subject and version holds it"
 _IMPORT: Final = re.compile(r'Import "(?P<name>.*)" was not found or had errors\.')
+_OPTION: Final = re.compile(r'Option "(?P<name>.*?)" (?:unknown|is resolved to "[^"]*", which)')
 
 
-def compile_file(name: str, folder: Path) -> bytes:
-    """The serialized FileDescriptorSet of a file in `folder`, its imports before it."""
+class Complaint(InvalidSchema):
+    """protoc rejects a file."""
+
+    def __init__(self, complaints: str, main: str) -> None:
+        super().__init__(describe(complaints, main))
+        lines = complaints.splitlines()
+        self.absent = {each.removesuffix(_ABSENT) for each in lines if each.endswith(_ABSENT)}
+        """Files that are imported and not there."""
+        self.unknown_options: dict[str, set[str]] = {}
+        """By file, the names of options that are not defined."""
+        for line in lines:
+            match = _COMPLAINT.fullmatch(line)
+            if match is not None and (option := _OPTION.match(match["what"])) is not None:
+                self.unknown_options.setdefault(match["file"], set()).add(option["name"])
+
+
+def compile_file(name: str, folder: Path, *, with_places: bool = False) -> bytes:
+    """The serialized FileDescriptorSet of a file in `folder`, its imports before it.
+
+    `with_places` has it say where in the source each declaration stands.
+    """
     output = folder / ".descriptor-set"
     include = [f"-I{path}" for path in (folder, *BUILT_IN)]
     options = ["--include_imports", "--retain_options", f"--descriptor_set_out={output}"]
+    if with_places:
+        options.append("--include_source_info")
     code, complaints = _run(["protoc", *include, *options, name])
     if code != 0:
-        raise InvalidSchema(describe(complaints.replace(f"{folder}/", ""), name))
+        raise Complaint(complaints.replace(f"{folder}/", ""), name)
     return output.read_bytes()
 
 

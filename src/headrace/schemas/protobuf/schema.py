@@ -78,7 +78,8 @@ class ProtobufSchema:
     def formatted(self, form: str) -> str:
         """`serialized`: base64 of the FileDescriptorProto; `ignore_extensions`: without them."""
         if form == "serialized":
-            return base64.b64encode(self.files[-1].SerializeToString()).decode()
+            alone = descriptors.without_empty_imports(self.files)
+            return base64.b64encode(alone.SerializeToString()).decode()
         if form == "ignore_extensions":
             from headrace.schemas.protobuf.extensions import print_without_extensions
 

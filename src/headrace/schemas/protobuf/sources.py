@@ -20,10 +20,11 @@ from google.protobuf import descriptor_pb2
 from google.protobuf.message import DecodeError
 
 from headrace.schemas.model import InvalidSchema
-from headrace.schemas.protobuf import protoc
 from headrace.schemas.protobuf.descriptors import build_pool
 from headrace.schemas.protobuf.normalization import normalize
 from headrace.schemas.protobuf.printer import print_file
+from headrace.schemas.protobuf.tolerance import compile_tolerantly
+from headrace.schemas.protobuf.unknown_options import discard
 
 MAX_FILES: Final = 1_000
 MAX_NAME_BYTES: Final = 1_000
@@ -62,13 +63,13 @@ def compile_source(text: str, imports: Sequence[tuple[str, str]], folder: Path) 
             _write_import(name, source, work)
         main = _free_name(work)
         (work / main).write_text(_as_source(text, work), "utf-8", newline="")
-        descriptor_set = protoc.compile_file(main, work)
+        files = compile_tolerantly(main, work, _check_name)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    files = descriptor_pb2.FileDescriptorSet.FromString(descriptor_set).file
-    return Compiled(
-        descriptor_set, print_file(files[-1], files), print_file(normalize(files[-1]), files)
-    )
+    text, normalized = print_file(files[-1], files), print_file(normalize(files[-1]), files)
+    descriptor_set = descriptor_pb2.FileDescriptorSet(file=files)
+    discard(descriptor_set)
+    return Compiled(descriptor_set.SerializeToString(), text, normalized)
 
 
 def _write_import(name: str, source: str, work: Path) -> None:
@@ -123,6 +124,7 @@ def _as_source(text: str, work: Path) -> str:
         raise InvalidSchema(
             "the text is neither .proto source nor base64 of a serialized FileDescriptorProto"
         ) from None
+    discard(file)
     names = [name for name in file.dependency if '"' not in name]
     imports = "".join(f'import "{name}";\n' for name in names)
     known = _compiled(f'syntax = "proto3";\n{imports}', work)
@@ -161,7 +163,6 @@ def _compiled(source: str, work: Path) -> list[Any]:
     path = work / _free_name(work)
     path.write_text(source, "utf-8", newline="")
     try:
-        descriptor_set = protoc.compile_file(path.name, work)
-        return list(descriptor_pb2.FileDescriptorSet.FromString(descriptor_set).file)
+        return compile_tolerantly(path.name, work, _check_name)
     finally:
         path.unlink()

@@ -1,8 +1,10 @@
 """Keywords that apply to arrays.
 
 Until 2019-09 `items` is either one schema for all or a list by position with `additionalItems` for
-what follows; 2020-12 calls the list `prefixItems` and what follows `items`. Both become a list and
-a rest here, and the rest makes a content model as it does for objects.
+what follows; 2020-12 calls the list `prefixItems` and what follows `items`. Both become the same
+three parts here, reported by the paths of the older spelling, as Confluent's registry reports them.
+What follows the list makes a content model as it does for objects: `additionalItems` if it is
+there, or else `unevaluatedItems`.
 """
 
 from __future__ import annotations
@@ -36,10 +38,26 @@ _LOCAL: Final = re.compile(r"#/(?:definitions|\$defs)/")
 
 @dataclass(frozen=True, slots=True)
 class _Items:
+    """What a schema says of items; None where it says nothing."""
+
+    every: Node | None
     by_position: list[Node]
-    rest: Node
-    position_keyword: str
-    rest_keyword: str
+    rest: Node | None
+    unevaluated: Node | None
+    # Before 2020-12 `additionalItems` means something beside a list of items only.
+    rest_counts: bool
+    # Whether no other keyword of the schema evaluates items.
+    is_plain: bool
+
+    def rest_as_writer(self) -> Node | None:
+        """What surely holds for the items behind the list."""
+        if self.rest_counts and self.rest is not None:
+            return self.rest
+        return self.unevaluated if self.every is None and self.is_plain else None
+
+    def rest_as_reader(self) -> Node | None:
+        """What may be asked of the items behind the list."""
+        return self.rest if self.rest_counts and self.rest is not None else self.unevaluated
 
 
 def compare_arrays(
@@ -47,17 +65,10 @@ def compare_arrays(
 ) -> list[Difference]:
     """Differences in everything that a schema says of arrays."""
     before, after = _items(writer), _items(reader)
-    shared = min(len(before.by_position), len(after.by_position))
-    found: list[Difference] = []
-    for index, (old, new) in enumerate(zip(before.by_position, after.by_position, strict=False)):
-        found += comparison.compare(old, new, (*path, after.position_keyword, str(index)))
-    for index, schema in enumerate(before.by_position[shared:], shared):
-        at = (*path, before.position_keyword, str(index))
-        found.append(_removed(comparison, schema, after.rest, at))
-    for index, schema in enumerate(after.by_position[shared:], shared):
-        at = (*path, after.position_keyword, str(index))
-        found.append(_added(comparison, before.rest, schema, at))
+    found = _compare_every(comparison, before.every, after.every, (*path, "items"))
+    found += _compare_positions(comparison, before, after, path)
     found += _compare_rest(comparison, before, after, path)
+    found += _compare_unevaluated(comparison, writer, reader, path)
     most = at_most(writer.get("maxItems")), at_most(reader.get("maxItems"))
     least = at_least(writer.get("minItems")), at_least(reader.get("minItems"))
     found += compare_bound(path, "maxItems", "MAX_ITEMS", *most)
@@ -66,24 +77,61 @@ def compare_arrays(
     if had != has:
         step = "ADDED" if has else "REMOVED"
         found.append(Difference(f"UNIQUE_ITEMS_{step}", (*path, "uniqueItems"), had, has))
-    found += compare_containment(comparison, writer, reader, path)
-    return found + _compare_unevaluated(comparison, writer, reader, path)
+    return found + compare_containment(comparison, writer, reader, path)
 
 
 def _items(node: Node) -> _Items:
-    anything = node.child(True)
-    if node.draft is DRAFT_2020_12:
-        rest = node.sub("items") or anything
-        return _Items(node.subs("prefixItems"), rest, "prefixItems", "items")
-    if isinstance(node.get("items"), list):
-        rest = node.sub("additionalItems") or anything
-        return _Items(node.subs("items"), rest, "items", "additionalItems")
-    return _Items([], node.sub("items") or anything, "items", "items")
+    every, rest = node.sub("items"), node.sub("additionalItems")
+    by_position = node.subs("items")
+    is_modern = node.draft is DRAFT_2020_12
+    if is_modern:
+        rest, by_position = None, node.subs("prefixItems")
+        if every is not None and (by_position or isinstance(every.schema, bool)):
+            every, rest = None, every
+    return _Items(
+        every=every,
+        by_position=by_position,
+        rest=rest,
+        unevaluated=_unevaluated(node),
+        rest_counts=is_modern or bool(by_position),
+        is_plain=not _keywords_around(node),
+    )
 
 
-def _added(comparison: Comparison, rest: Node, schema: Node, at: Path) -> Difference:
+def _compare_every(
+    comparison: Comparison, before: Node | None, after: Node | None, at: Path
+) -> list[Difference]:
+    """One schema for all items; against a list by position it counts as added or removed."""
+    if after is None:
+        return [] if before is None else [Difference("SCHEMA_REMOVED", at, before.schema)]
+    if before is not None:
+        return comparison.compare(before, after, at)
+    target = follow(after)
+    if accepts_everything(target.schema, target.draft):
+        return []
+    return [Difference("SCHEMA_ADDED", at, ABSENT, after.schema)]
+
+
+def _compare_positions(
+    comparison: Comparison, before: _Items, after: _Items, path: Path
+) -> list[Difference]:
+    shared = min(len(before.by_position), len(after.by_position))
+    found: list[Difference] = []
+    for index, (old, new) in enumerate(zip(before.by_position, after.by_position, strict=False)):
+        found += comparison.compare(old, new, (*path, "items", str(index)))
+    rest = after.rest_as_reader()
+    for index, schema in enumerate(before.by_position[shared:], shared):
+        found += _removed(comparison, schema, rest, (*path, "items", str(index)))
+    rest = before.rest_as_writer()
+    for index, schema in enumerate(after.by_position[shared:], shared):
+        found += _added(comparison, rest, schema, (*path, "items", str(index)))
+    return found
+
+
+def _added(comparison: Comparison, rest: Node | None, schema: Node, at: Path) -> list[Difference]:
     """A position that the reader alone describes: the writer's rest says what stood there."""
-    openness, target = openness_of(rest), follow(schema)
+    openness, target = _openness(rest), follow(schema)
+    inside: list[Difference] = []
     if openness is Openness.OPEN:
         is_empty = accepts_everything(target.schema, target.draft)
         what = "ITEM_WITH_EMPTY_SCHEMA" if is_empty else "ITEM"
@@ -91,14 +139,17 @@ def _added(comparison: Comparison, rest: Node, schema: Node, at: Path) -> Differ
     elif openness is Openness.CLOSED:
         kind = "ITEM_ADDED_TO_CLOSED_CONTENT_MODEL"
     else:
-        verdict = "IS" if comparison.fits(rest, schema, at) else "NOT"
+        assert rest is not None
+        inside = comparison.compare(rest, schema, at)
+        verdict = "IS" if comparison.all_safe(inside) else "NOT"
         kind = f"ITEM_ADDED_{verdict}_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"
-    return Difference(kind, at, ABSENT, schema.schema)
+    return [*inside, Difference(kind, at, ABSENT, schema.schema)]
 
 
-def _removed(comparison: Comparison, schema: Node, rest: Node, at: Path) -> Difference:
+def _removed(comparison: Comparison, schema: Node, rest: Node | None, at: Path) -> list[Difference]:
     """A position that the writer alone describes: the reader's rest says if it is still taken."""
-    openness, target = openness_of(rest), follow(schema)
+    openness, target = _openness(rest), follow(schema)
+    inside: list[Difference] = []
     if openness is Openness.OPEN:
         kind = "ITEM_REMOVED_FROM_OPEN_CONTENT_MODEL"
     elif openness is Openness.CLOSED:
@@ -106,52 +157,57 @@ def _removed(comparison: Comparison, schema: Node, rest: Node, at: Path) -> Diff
         what = "ITEM_WITH_FALSE" if is_false else "ITEM"
         kind = f"{what}_REMOVED_FROM_CLOSED_CONTENT_MODEL"
     else:
-        verdict = "IS" if comparison.fits(schema, rest, at) else "NOT"
+        assert rest is not None
+        inside = comparison.compare(schema, rest, at)
+        verdict = "IS" if comparison.all_safe(inside) else "NOT"
         kind = f"ITEM_REMOVED_{verdict}_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"
-    return Difference(kind, at, schema.schema, ABSENT)
+    return [*inside, Difference(kind, at, schema.schema, ABSENT)]
 
 
 def _compare_rest(
     comparison: Comparison, before: _Items, after: _Items, path: Path
 ) -> list[Difference]:
-    had, has = openness_of(before.rest), openness_of(after.rest)
-    at = (*path, after.rest_keyword)
-    if had is has is Openness.PARTIALLY_OPEN:
-        return comparison.compare(before.rest, after.rest, at)
+    """`additionalItems`, looked at even where it means nothing, as Confluent's registry does."""
+    old = before.rest if before.rest_counts or not after.rest_counts else None
+    had, has = _openness(old), _openness(after.rest)
+    at = (*path, "additionalItems")
     if had is has:
+        if had is Openness.PARTIALLY_OPEN and old is not None and after.rest is not None:
+            return comparison.compare(old, after.rest, at)
         return []
-    sides = before.rest.schema, after.rest.schema
-    if not before.by_position and not after.by_position:
-        kind = (
-            "SCHEMA_ADDED" if has is Openness.CLOSED or had is Openness.OPEN else "SCHEMA_REMOVED"
-        )
-        return [Difference(kind, at, *sides)]
     if had is Openness.CLOSED:
         step = "ADDED"
     elif has is Openness.CLOSED:
         step = "REMOVED"
     else:
         step = "EXTENDED" if has is Openness.OPEN else "NARROWED"
-    return [Difference(f"ADDITIONAL_ITEMS_{step}", at, *sides)]
+    return [Difference(f"ADDITIONAL_ITEMS_{step}", at, _shown(old), _shown(after.rest))]
 
 
 def _compare_unevaluated(
     comparison: Comparison, writer: Node, reader: Node, path: Path
 ) -> list[Difference]:
-    """`unevaluatedItems` depends on every keyword around it, so those must be the same."""
-    before, after = _unevaluated(writer), _unevaluated(reader)
+    """`unevaluatedItems` depends on the keywords around it: the same on both sides, or none."""
+    before, after = _items(writer), _items(reader)
+    old, new = before.unevaluated, after.unevaluated
     at = (*path, "unevaluatedItems")
-    if after is None or openness_of(after) is Openness.OPEN:
-        if before is None or openness_of(before) is Openness.OPEN:
+    had, has = _openness(old), _openness(new)
+    if new is None or has is Openness.OPEN:
+        if had is Openness.OPEN:
             return []
-        step = "ADDED" if openness_of(before) is Openness.CLOSED else "EXTENDED"
-        return [Difference(f"UNEVALUATED_ITEMS_{step}", at, before.schema)]
-    around = _surroundings(writer)
-    if before is not None and around is not None and around == _surroundings(reader):
-        return comparison.compare(before, after, at)
-    step = "REMOVED" if openness_of(after) is Openness.CLOSED else "NARROWED"
-    shown = ABSENT if before is None else before.schema
-    return [Difference(f"UNEVALUATED_ITEMS_{step}", at, shown, after.schema)]
+        step = "ADDED" if had is Openness.CLOSED else "EXTENDED"
+        return [Difference(f"UNEVALUATED_ITEMS_{step}", at, _shown(old))]
+    if before.is_plain and after.is_plain:
+        sent = before.rest_as_writer() if before.every is None else before.every
+    else:
+        around = _surroundings(writer)
+        sent = old if around is not None and around == _surroundings(reader) else None
+    if sent is old and old is not None and had is has is Openness.PARTIALLY_OPEN:
+        return comparison.compare(old, new, at)
+    if sent is not None and comparison.fits(sent, new, at):
+        return []
+    step = "REMOVED" if has is Openness.CLOSED else "NARROWED"
+    return [Difference(f"UNEVALUATED_ITEMS_{step}", at, _shown(old), new.schema)]
 
 
 def _unevaluated(node: Node) -> Node | None:
@@ -159,12 +215,27 @@ def _unevaluated(node: Node) -> Node | None:
     return node.sub("unevaluatedItems") if known else None
 
 
-def _surroundings(node: Node) -> str | None:
-    """The keywords that decide which items are evaluated; None if references make that unclear."""
+def _openness(rest: Node | None) -> Openness:
+    return Openness.OPEN if rest is None else openness_of(rest)
+
+
+def _shown(node: Node | None) -> object:
+    return ABSENT if node is None else node.schema
+
+
+def _keywords_around(node: Node) -> dict[str, object]:
+    """The keywords, besides those of the items themselves, that may evaluate items."""
     keywords = node.schema if isinstance(node.schema, dict) else {}
-    around = {"items", "prefixItems", "additionalItems", "contains", *node.draft.in_place}
-    around |= {*node.draft.references}
-    own = {name: each for name, each in keywords.items() if name in around}
+    around = {"contains", *node.draft.in_place, *node.draft.references}
+    return {name: each for name, each in keywords.items() if name in around}
+
+
+def _surroundings(node: Node) -> str | None:
+    """All that decides which items are evaluated; None if references make that unclear."""
+    own = _keywords_around(node)
+    for keyword in ("items", "prefixItems", "additionalItems"):
+        if node.get(keyword) is not None:
+            own[keyword] = node.get(keyword)
     root = node.documents.root.schema
     definitions = [root.get(name) for name in LOCAL_DEFINITIONS] if isinstance(root, dict) else []
     if not _REFERENCE.search(compact_sorted(own)):

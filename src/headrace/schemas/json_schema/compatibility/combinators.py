@@ -3,7 +3,8 @@
 A product (`allOf`, and a `$ref` with keywords beside it) asks that each factor of the reader follow
 from the writer. A sum (`anyOf`, `oneOf`) asks that each alternative of the writer be one of the
 reader's. As in Confluent's registry an alternative may be added to `oneOf`, although it could
-overlap another. A negation turns the direction around.
+overlap another, and a combination is reported by the path of the schema that it stands in. A
+negation turns the direction around.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def compare_combinators(
     for keyword in _SUMS:
         found += _compare_sum(comparison, writer, reader, keyword, path)
     found += [
-        Difference("PRODUCT_TYPE_NARROWED", (*path, keyword), writer.get(keyword))
+        Difference("PRODUCT_TYPE_NARROWED", path, writer.get(keyword))
         for keyword in _SUMS
         if writer.get(keyword) and not any(reader.get(each) for each in _SUMS)
     ]
@@ -61,9 +62,9 @@ def _compare_products(
         kind = "COMBINED_TYPE_SUBSCHEMAS_CHANGED"
         if len(after) > len(before):
             kind = "PRODUCT_TYPE_EXTENDED"
-        found.append(Difference(kind, at, _schemas(before), _schemas(unproven)))
+        found.append(Difference(kind, path, _schemas(before), _schemas(unproven)))
     elif len(after) < len(before):
-        found.append(Difference("PRODUCT_TYPE_NARROWED", at, _schemas(before), _schemas(after)))
+        found.append(Difference("PRODUCT_TYPE_NARROWED", path, _schemas(before), _schemas(after)))
     return found
 
 
@@ -82,8 +83,8 @@ def _compare_sum(
     if counterpart != keyword:
         sides = writer.get(counterpart), reader.get(keyword)
         if keyword == "oneOf" and len(before) > 1 and len(after) > 1:
-            return [Difference("COMBINED_TYPE_CHANGED", at, *sides)]
-        found.append(Difference("COMBINED_TYPE_EXTENDED", at, *sides))
+            return [Difference("COMBINED_TYPE_CHANGED", path, *sides)]
+        found.append(Difference("COMBINED_TYPE_EXTENDED", path, *sides))
     if len(before) == len(after) == 1:
         return [*found, *comparison.compare(before[0], after[0], (*at, "0"))]
     return found + _compare_alternatives(comparison, before, after, at)
@@ -103,11 +104,11 @@ def _compare_alternatives(
     sides = _schemas(lost or before), _schemas(after)
     found = []
     if len(after) > len(before):
-        found.append(Difference("SUM_TYPE_EXTENDED", at, *sides))
+        found.append(Difference("SUM_TYPE_EXTENDED", at[:-1], *sides))
     if lost:
         shrank = len(after) < len(before)
         kind = "SUM_TYPE_NARROWED" if shrank else "COMBINED_TYPE_SUBSCHEMAS_CHANGED"
-        found.append(Difference(kind, at, *sides))
+        found.append(Difference(kind, at[:-1], *sides))
     return found
 
 
@@ -119,13 +120,13 @@ def _compare_with_sum(
         return comparison.compare(writer, after[0], (*at, "0"))
     sides = writer.schema, _schemas(after)
     if _fits_any(comparison, writer, after, at):
-        return [Difference("SUM_TYPE_EXTENDED", at, *sides)]
+        return [Difference("SUM_TYPE_EXTENDED", at[:-1], *sides)]
     types = possible_types(comparison, writer)
     if len(types) > 1 and all(
         _fits_any(comparison, comparison.restricted(writer, each), after, at) for each in types
     ):
-        return [Difference("SUM_TYPE_EXTENDED", at, *sides)]
-    return [Difference("COMBINED_TYPE_SUBSCHEMAS_CHANGED", at, *sides)]
+        return [Difference("SUM_TYPE_EXTENDED", at[:-1], *sides)]
+    return [Difference("COMBINED_TYPE_SUBSCHEMAS_CHANGED", at[:-1], *sides)]
 
 
 def _compare_negation(

@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from headrace.schemas.json_schema.compatibility.kinds import Kind, is_safe
 from headrace.schemas.json_schema.documents import Node
 from headrace.schemas.json_schema.drafts import accepts_everything
 from headrace.schemas.json_schema.patterns import PatternRefused, search
+
+if TYPE_CHECKING:
+    from headrace.schemas.json_schema.compatibility.shapes import Shape
 
 Path = tuple[str, ...]
 Key = int | bool
@@ -68,8 +71,9 @@ class Comparison:
         self._failed: dict[tuple[Key, Key], list[Difference]] = {}
         self._depth = 0
         self._steps = 0
-        self._restricted: dict[tuple[Key, str], Node] = {}
+        self._derived: dict[tuple[Key, str], Node] = {}
         self.implied_types: dict[int, frozenset[str]] = {}
+        self.shapes: dict[Key, Shape] = {}
 
     def is_safe(self, found: Difference) -> bool:
         """Whether the policy tolerates the difference."""
@@ -128,12 +132,18 @@ class Comparison:
         if node.schema is False:
             return node
         keywords = node.schema if isinstance(node.schema, dict) else {}
-        key = (key_of(node), type_name)
-        if key not in self._restricted:
-            # Kept, because pairs are remembered by the identity of their schemas.
-            schema = {**keywords, "type": type_name}
-            self._restricted[key] = Node(schema, node.draft, node.resolver, node.documents)
-        return self._restricted[key]
+        return self._derive(node, type_name, {**keywords, "type": type_name})
+
+    def part(self, node: Node, keywords: frozenset[str]) -> Node:
+        """The schema with some of its keywords only."""
+        assert isinstance(node.schema, dict)
+        kept = {name: each for name, each in node.schema.items() if name in keywords}
+        return self._derive(node, " ".join(sorted(kept)), kept)
+
+    def _derive(self, node: Node, name: str, schema: dict[str, Any]) -> Node:
+        # Kept, because pairs are remembered by the identity of their schemas.
+        derived = Node(schema, node.draft, node.resolver, node.documents)
+        return self._derived.setdefault((key_of(node), name), derived)
 
 
 def follow(node: Node) -> Node:

@@ -43,18 +43,11 @@ class Content:
     exempt: Names
     surely_exempt: Names
 
-    @property
-    def openness(self) -> Openness:
-        """The model as a whole."""
-        if self.patterns:
-            return Openness.PARTIALLY_OPEN
-        return openness_of(self.rest)
-
     def openness_for(self, comparison: Comparison, name: str) -> Openness:
         """The model as far as one undeclared name is concerned."""
         if self.exempt.may_include(comparison, name):
             return Openness.OPEN
-        return self.openness
+        return openness_of_all(self.covering(comparison, name))
 
     def covering(self, comparison: Comparison, name: str) -> list[Node]:
         """The schemas that decide about an undeclared name: all of them must take its value."""
@@ -83,6 +76,14 @@ def content_of(node: Node) -> Content:
         exempt=exempt,
         surely_exempt=surely,
     )
+
+
+def openness_of_all(covering: list[Node]) -> Openness:
+    """The model that several schemas for one name make together."""
+    models = {openness_of(each) for each in covering} - {Openness.OPEN}
+    if not models:
+        return Openness.OPEN
+    return Openness.CLOSED if Openness.CLOSED in models else Openness.PARTIALLY_OPEN
 
 
 def openness_of(rest: Node) -> Openness:

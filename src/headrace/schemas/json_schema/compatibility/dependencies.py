@@ -1,7 +1,8 @@
 """What the presence of one property asks of the others.
 
 Up to draft 7 `dependencies` holds both forms; later drafts write the list of names as
-`dependentRequired` and the schema as `dependentSchemas`.
+`dependentRequired` and the schema as `dependentSchemas`. All are reported by the older path, as
+Confluent's registry does.
 """
 
 from __future__ import annotations
@@ -20,16 +21,15 @@ def compare_dependencies(
 ) -> list[Difference]:
     """Differences in both forms."""
     found: list[Difference] = []
-    keyword, had, has = _keyword(reader, "dependentRequired"), _lists(writer), _lists(reader)
+    had, has = _lists(writer), _lists(reader)
     for name in {**had, **has}:
         kind = _kind(had.get(name), has.get(name))
         if kind is not None:
             old, new = (sorted(each[name]) if name in each else ABSENT for each in (had, has))
-            found.append(Difference(kind, (*path, keyword, name), old, new))
-    keyword = _keyword(reader, "dependentSchemas")
+            found.append(Difference(kind, (*path, "dependencies", name), old, new))
     before, after = _schemas(writer), _schemas(reader)
     for name in {**before, **after}:
-        at = (*path, keyword, name)
+        at = (*path, "dependencies", name)
         if name not in after:
             found.append(Difference("DEPENDENCY_SCHEMA_REMOVED", at, before[name].schema))
         elif name in before:

@@ -14,6 +14,7 @@ from headrace.schemas.json_schema.compatibility.content_model import (
     Content,
     Openness,
     content_of,
+    openness_of_all,
 )
 from headrace.schemas.json_schema.compatibility.dependencies import compare_dependencies
 from headrace.schemas.json_schema.compatibility.implied import possible_types, required_names
@@ -33,7 +34,7 @@ def compare_objects(
         if name in after.properties:
             found += comparison.compare(schema, after.properties[name], at)
         else:
-            found.append(_removed(comparison, schema, after, name, at))
+            found += _removed(comparison, schema, after, name, at)
     for name, schema in after.properties.items():
         if name not in before.properties:
             at = (*path, "properties", name)
@@ -84,6 +85,7 @@ def _added(
     if is_required:
         how = "REQUIRED_PROPERTY_WITH_DEFAULT" if _has_default(schema) else "REQUIRED_PROPERTY"
     openness = before.openness_for(comparison, name)
+    inside: list[Difference] = []
     kinds = []
     if openness is Openness.OPEN:
         target = follow(schema)
@@ -91,31 +93,38 @@ def _added(
             how = "PROPERTY_WITH_EMPTY_SCHEMA"
         kinds.append(f"{how}_ADDED_TO_OPEN_CONTENT_MODEL")
     if openness is Openness.PARTIALLY_OPEN:
-        covers = before.covering(comparison, name)
-        verdict = "IS" if any(comparison.fits(each, schema, at) for each in covers) else "NOT"
+        inside = _best(comparison, before.covering(comparison, name), schema, at)
+        verdict = "IS" if comparison.all_safe(inside) else "NOT"
         kinds.append(f"PROPERTY_ADDED_{verdict}_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL")
     if openness is Openness.CLOSED or (is_required and openness is not Openness.OPEN):
         kinds.append(f"{how}_ADDED_TO_UNOPEN_CONTENT_MODEL")
-    return [Difference(kind, at, ABSENT, schema.schema) for kind in kinds]
+    return [*inside, *(Difference(kind, at, ABSENT, schema.schema) for kind in kinds)]
+
+
+def _best(comparison: Comparison, covers: list[Node], schema: Node, at: Path) -> list[Difference]:
+    """What differs from the writer's schema that is nearest; one that fits is enough."""
+    compared = [comparison.compare(each, schema, at) for each in covers]
+    return next(filter(comparison.all_safe, compared), compared[0])
 
 
 def _removed(
     comparison: Comparison, schema: Node, after: Content, name: str, at: Path
-) -> Difference:
+) -> list[Difference]:
     """A property that the writer alone declares: the reader's model says if it is still taken."""
     covers = after.covering(comparison, name)
-    target = follow(schema)
-    if after.openness is Openness.OPEN or not covers:
+    openness, target = openness_of_all(covers), follow(schema)
+    inside: list[Difference] = []
+    if openness is Openness.OPEN:
         kind = "PROPERTY_REMOVED_FROM_OPEN_CONTENT_MODEL"
-    elif after.openness is Openness.CLOSED:
+    elif openness is Openness.CLOSED:
         is_false = accepts_nothing(target.schema, target.draft)
         what = "PROPERTY_WITH_FALSE" if is_false else "PROPERTY"
         kind = f"{what}_REMOVED_FROM_CLOSED_CONTENT_MODEL"
     else:
-        is_covered = all(comparison.fits(schema, each, at) for each in covers)
-        verdict = "IS" if is_covered else "NOT"
+        inside = [each for cover in covers for each in comparison.compare(schema, cover, at)]
+        verdict = "IS" if comparison.all_safe(inside) else "NOT"
         kind = f"PROPERTY_REMOVED_{verdict}_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"
-    return Difference(kind, at, schema.schema, ABSENT)
+    return [*inside, Difference(kind, at, schema.schema, ABSENT)]
 
 
 def _compare_names(

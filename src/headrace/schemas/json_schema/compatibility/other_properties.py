@@ -18,7 +18,6 @@ from headrace.schemas.json_schema.compatibility.content_model import (
     Openness,
     openness_of,
 )
-from headrace.schemas.json_schema.documents import Node
 
 
 def compare_other_properties(
@@ -30,7 +29,7 @@ def compare_other_properties(
         at = (*path, "patternProperties", pattern)
         if pattern in before.patterns:
             found += comparison.compare(before.patterns[pattern], schema, at)
-        elif not _all_fit(comparison, before, pattern, schema, at):
+        elif not _all_fit(comparison, before, after, pattern, at):
             found.append(Difference("ADDITIONAL_PROPERTIES_NARROWED", at, ABSENT, schema.schema))
     for pattern, schema in before.patterns.items():
         at = (*path, "patternProperties", pattern)
@@ -41,9 +40,16 @@ def compare_other_properties(
     return found + _compare_exempt(comparison, before, after, path)
 
 
-def _all_fit(comparison: Comparison, before: Content, pattern: str, schema: Node, at: Path) -> bool:
-    """Whether whatever the writer sends under a name of this pattern fits its schema."""
-    named = [each for name, each in before.properties.items() if comparison.matches(pattern, name)]
+def _all_fit(
+    comparison: Comparison, before: Content, after: Content, pattern: str, at: Path
+) -> bool:
+    """Whether what the writer sends under such a name fits; lost names are reported apart."""
+    schema = after.patterns[pattern]
+    named = [
+        each
+        for name, each in before.properties.items()
+        if name in after.properties and comparison.matches(pattern, name)
+    ]
     others = [*before.patterns.values(), before.rest]
     return all(comparison.fits(each, schema, at) for each in (*named, *others))
 

@@ -2,7 +2,8 @@
 
 A value must satisfy every keyword of the reader. The straight proof sets keyword against keyword.
 Where it fails and the writer combines schemas, the members may still prove it: one member of a
-product is enough, and of a sum all members are needed.
+product is enough, and of a sum all members are needed. What stays unproven is reported by the name
+that Confluent's registry has for it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from headrace.schemas.json_schema.compatibility.comparison import (
 from headrace.schemas.json_schema.compatibility.implied import possible_types, products
 from headrace.schemas.json_schema.compatibility.numbers import compare_numbers
 from headrace.schemas.json_schema.compatibility.objects import compare_objects
+from headrace.schemas.json_schema.compatibility.shapes import is_of_other_class, name_differences
 from headrace.schemas.json_schema.compatibility.strings import compare_strings
 from headrace.schemas.json_schema.compatibility.types import compare_types
 from headrace.schemas.json_schema.compatibility.values import compare_values
@@ -43,10 +45,32 @@ def compare_schemas(
         return found
     if accepts_nothing(reader.schema, reader.draft):
         return [*found, Difference("TYPE_CHANGED", path, writer.schema, reader.schema)]
+    if _are_connect_bytes(writer, reader) and is_of_other_class(comparison, writer, reader):
+        return found
     straight = _compare_keywords(comparison, writer, reader, path)
     if not comparison.all_safe(straight):
-        straight = _prove_by_members(comparison, writer, reader, path) or straight
+        straight = _prove_by_members(comparison, writer, reader, path) or _named(
+            comparison, writer, reader, path, straight
+        )
     return _without_repeats([*found, *straight])
+
+
+def _named(
+    comparison: Comparison, writer: Node, reader: Node, path: Path, straight: list[Difference]
+) -> list[Difference]:
+    """What breaks reading by Confluent's name, unless its registry would not notice."""
+    if comparison.is_exhausted:
+        return straight
+    named = name_differences(comparison, writer, reader, path)
+    if comparison.all_safe(named):
+        return straight
+    known = {(each.kind, each.path): each for each in straight}
+    return [known.get((each.kind, each.path), each) for each in named]
+
+
+def _are_connect_bytes(writer: Node, reader: Node) -> bool:
+    """Whether both are bytes to Kafka Connect, which writes decimals as strings or as numbers."""
+    return all(each.get("connect.type") == "bytes" for each in (writer, reader))
 
 
 def _compare_keywords(
