@@ -10,7 +10,7 @@ JOBS   ?= 2
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-spark setup-dev demo test check format bench sim chaos parity conformance labs docs lock clean
+.PHONY: help setup setup-spark setup-dev demo test check format bench sim chaos parity conformance labs docs docs-test site lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -44,7 +44,7 @@ setup-dev: $(VENV)/.dev ## The same, with what tests and checks need.
 demo: setup-spark ## A broker and a pipeline on Spark that finds fraud; figures checked, a plot.
 	$(BIN)/python -m examples.ip_fraud.demo $(ARGS)
 
-labs: setup-dev ## The labs of the training documents, each checked; ARGS="lego single_node", "--list".
+labs: setup-dev ## Short exercises that check their outcome; ARGS="lego single_node", "--list".
 	$(BIN)/python -m examples.labs $(ARGS)
 
 test: setup-dev ## Run every test, two files at a time; SEED=2 in another order, JOBS=0 in this process.
@@ -78,12 +78,22 @@ conformance: setup-dev ## Other projects' suites, compared with Apache Kafka; AR
 docs: setup-dev ## Regenerate the pages under docs/reference.
 	$(BIN)/python docs/generate.py
 
+site: $(filter .tools/%,$(UV)) ## Build the guides into a website with search: build/site/index.html.
+	@test -x .tools/site/bin/mkdocs || $(UV) venv --quiet --python $(PYTHON) .tools/site
+	$(UV) pip install --quiet --python .tools/site/bin/python --require-hashes -r requirements/docs.txt
+	NO_MKDOCS_2_WARNING=1 .tools/site/bin/mkdocs build --quiet --strict --config-file docs/mkdocs.yml --site-dir ../build/site
+	@echo "to read it with search: python3 -m http.server --bind 127.0.0.1 --directory build/site 8000"
+
+docs-test: setup-dev ## Run every shell and Python block of README and guides; ARGS="spark/", "--list".
+	$(BIN)/python -m tests.docs $(ARGS)
+
 lock: setup ## Recompute the pinned requirements.
 	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 requirements/uv.in -o requirements/uv.txt
 	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 requirements/build.in -o requirements/build.txt
 	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml -o requirements/main.txt
 	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml --extra cluster --extra spark --extra plot -o requirements/spark.txt
 	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml --extra cluster --extra spark --extra plot --group dev -o requirements/dev.txt
+	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 --group docs -o requirements/docs.txt
 
 clean: ## Remove what the targets above created.
 	rm -rf .venv .tools .cache build dist

@@ -107,6 +107,11 @@ def _leader(reader: Reader) -> int:
     return leader if error == 0 else -1
 
 
+def metadata_frame(topic: str) -> bytes:
+    """A whole Metadata request for one topic."""
+    return request(_METADATA, 4, struct.pack(">i", 1) + string(topic) + struct.pack(">B", 0))
+
+
 def can_fetch(address: Address, topic: str, partition: int, offset: int) -> bool:
     """Does a fetch at this offset bring a batch that holds it?"""
     body = struct.pack(">iiiib", -1, 100, 1, 1 << 20, 0) + struct.pack(">i", 1) + string(topic)

@@ -1,7 +1,8 @@
 """Worked applications: each a small module of plain functions, run by one command.
 
-    headrace run examples.direct_word_count:pipeline
+    headrace run --broker examples.direct_word_count:pipeline
 
-starts a broker of its own if none is named, makes the topics that it reads and fills them with a
-sample. `docs/guides/examples.md` lists them all.
+starts a broker of its own, makes the topics that it reads and fills them with a sample; with
+`-b HOST:PORT` in the place of `--broker` it does so on brokers of yours.
+`docs/guides/start/examples.md` lists them all.
 """

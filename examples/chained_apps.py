@@ -1,6 +1,6 @@
 """Two applications in a chain: the first one's results are the second one's events.
 
-    headrace run examples.chained_apps:pipeline
+    headrace run --broker examples.chained_apps:pipeline
 
     topic purchases ── pricing ──┬── database (table priced)
                                  └── topic priced-purchases ── revenue ── database (table revenue)

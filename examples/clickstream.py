@@ -1,6 +1,6 @@
 """Clicks of a web site into a store: robots removed, sessions added, each click stored once.
 
-    headrace run examples.clickstream:pipeline
+    headrace run --broker examples.clickstream:pipeline
 
 A click is stored in the transaction that marks its batch, under its own id. So neither a batch that
 Spark repeats nor a click that a web server sends twice is stored twice, and none is lost: the store

@@ -1,6 +1,6 @@
 """Direct word count: each batch is a range of offsets per partition, read straight from the broker.
 
-    headrace run examples.direct_word_count:pipeline
+    headrace run --broker examples.direct_word_count:pipeline
 
 There is no receiver, no write-ahead log and no ZooKeeper. The ranges are in the checkpoint before a
 batch runs, so a restarted query repeats the same batch and goes on; with a sink that knows repeated

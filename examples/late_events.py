@@ -1,7 +1,7 @@
 """Readings that come late: drop them, wait for them, or count again in the evening.
 
-    headrace run examples.late_events:pipeline
-    headrace run examples.late_events:evening
+    headrace run --broker examples.late_events:pipeline
+    headrace run --broker examples.late_events:evening
 
     topic readings ──┬── at once ────── topic readings-at-once
                      ├── patient ────── topic readings-patient

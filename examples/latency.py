@@ -1,6 +1,6 @@
 """How long events take from their receipt to their outcome, and what happens at full capacity.
 
-    headrace run examples.latency:pipeline
+    headrace run --broker examples.latency:pipeline
 
     rate ── topic orders ── application ── topic outcomes ── meter
 

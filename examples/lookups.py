@@ -1,6 +1,6 @@
 """Readings with the names of their stations, from a database that changes and may be away.
 
-    headrace run examples.lookups:pipeline
+    headrace run --broker examples.lookups:pipeline
 
     topic measured ── with names ── topic measured-named
                           │

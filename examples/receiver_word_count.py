@@ -1,6 +1,6 @@
 """Receiver word count: a group consumer in the driver, batches of what it holds, counted by Spark.
 
-    headrace run examples.receiver_word_count:pipeline
+    headrace run --broker examples.receiver_word_count:pipeline
 
 Three receivers per topic join the group `stream`; every five seconds the counts of what they have
 received are printed. `direct_word_count.py` does the same without receivers, and without their

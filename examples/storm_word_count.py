@@ -20,7 +20,7 @@ from examples.sample_text import lines
 from examples.storm.cluster import LocalCluster, after
 from examples.storm.kafka_spout import KafkaSpout, SpoutConfig
 from examples.storm.topology import Bolt, Topology, Tuple
-from examples.topics import broker, provide
+from examples.topics import broker, named_servers, provide
 
 NAME: Final = "KafkaLocal"
 TOPIC: Final = "words"
@@ -69,8 +69,9 @@ def build_topology(source: SpoutConfig, tell: Callable[[str], None] = print) -> 
 
 
 def main() -> None:
+    named = named_servers(__doc__)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    with broker() as servers:
+    with broker(named) as servers:
         provide(TOPIC, lines())
         source = SpoutConfig(servers, TOPIC, GROUP)
         LocalCluster().run(NAME, build_topology(source), after(RUN_S))

@@ -1,6 +1,6 @@
 """The word count of Kafka Streams on Spark: running totals, each change a record of a topic.
 
-    headrace run examples.streams_word_count:pipeline
+    headrace run --broker examples.streams_word_count:pipeline
 
 Lines of the topic `input` are lower-cased and split as Java splits them; equal words meet by a
 shuffle, and the total of each word is state named `Count`. Every change goes to the topic

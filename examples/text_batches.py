@@ -1,6 +1,6 @@
 """Results as text files: a line a record, a folder a batch.
 
-    headrace run examples.text_batches:pipeline
+    headrace run --broker examples.text_batches:pipeline
 
     build/requests/batch-0.txt/part-00000-….txt
     build/requests/batch-1.txt/part-00000-….txt

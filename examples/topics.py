@@ -3,13 +3,17 @@
 A pipeline that runs against a broker of its own finds it empty. `provide` makes the topic it reads
 and fills it with a sample, once; a topic that is there already is left alone. `headrace run` starts
 a broker for pipelines; programs that need no Spark do so with `broker`.
+
+Examples write, so they never take brokers from the environment or from a profile, where a cluster
+of other people may be named: it is a broker of their own unless their command line names another.
 """
 
 from __future__ import annotations
 
 import os
+from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +21,11 @@ from typing import Any, Final, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-SERVERS_VARIABLE: Final = "HEADRACE_BOOTSTRAP_SERVERS"
+from headrace.cli.run.brokers import Origin
+from headrace.errors import HeadraceError
+from headrace.pipelines.run_environment import BROKERS_BY, SERVERS
+from headrace.runtime.variables import variables_set
+
 TIMEOUT_S: Final = 30.0
 
 
@@ -31,25 +39,58 @@ class Draft(NamedTuple):
 
 
 def servers() -> str:
-    """The broker that `headrace run` has named or started."""
-    return os.environ.get(SERVERS_VARIABLE, "localhost:9092")
+    """The brokers of `broker` or `headrace run`, if its command line named or started them."""
+    named, chosen_by = os.environ.get(SERVERS, ""), os.environ.get(BROKERS_BY, "")
+    if chosen_by not in (Origin.OWN, Origin.OPTION):
+        found = f" ({named} comes from elsewhere: {chosen_by or 'environment'})" if named else ""
+        raise HeadraceError(
+            "an example writes to topics, and no brokers were named on its command line"
+            f"{found}; give --broker for a broker of its own, or name yours with -b HOST:PORT"
+        )
+    return named
 
 
 @contextmanager
-def broker() -> Iterator[str]:
-    """The broker that the environment names, or one that lives as long as the block."""
-    named = os.environ.get(SERVERS_VARIABLE)
-    if named:
-        yield named
+def broker(named: str | None = None) -> Iterator[str]:
+    """The brokers that the command line named, or one that lives as long as the block."""
+    if named is not None:
+        with using(named, Origin.OPTION):
+            yield named
         return
     from headrace.cli.run.embedded_broker import EmbeddedBroker
 
-    with TemporaryDirectory() as folder, EmbeddedBroker(Path(folder) / "data") as own:
-        os.environ[SERVERS_VARIABLE] = own.bootstrap_servers
-        try:
-            yield own.bootstrap_servers
-        finally:
-            del os.environ[SERVERS_VARIABLE]
+    with (
+        TemporaryDirectory() as folder,
+        EmbeddedBroker(Path(folder) / "data") as own,
+        using(own.bootstrap_servers),
+    ):
+        yield own.bootstrap_servers
+
+
+def using(bootstrap_servers: str, origin: Origin = Origin.OWN) -> AbstractContextManager[None]:
+    """Let `servers` give these for a block; processes that are started in it inherit that."""
+    values = {SERVERS: bootstrap_servers, BROKERS_BY: origin.value}
+    return variables_set(os.environ, values)
+
+
+def command_line(description: str | None) -> ArgumentParser:
+    """The parser of an example that needs a broker: `-b` names one."""
+    parser = ArgumentParser(description=(description or "").partition("\n")[0])
+    parser.add_argument(
+        "-b",
+        "--bootstrap-server",
+        "--bootstrap-servers",
+        dest="servers",
+        metavar="HOST:PORT,…",
+        help="brokers to write to; default: one of its own",
+    )
+    return parser
+
+
+def named_servers(description: str | None) -> str | None:
+    """What the command line of this process names; it takes no other arguments."""
+    named: str | None = command_line(description).parse_args().servers
+    return named
 
 
 def provide(
@@ -91,7 +132,7 @@ def create_topic(
 
 
 def write(topic: str, drafts: Iterable[Draft]) -> None:
-    """Write to the broker of the environment."""
+    """Write to the brokers of `servers`."""
     send(servers(), topic, drafts)
 
 

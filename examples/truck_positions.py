@@ -1,6 +1,6 @@
 """Trucks report where they are and how they are driven; dangerous events go on to a topic.
 
-    headrace run examples.truck_positions:pipeline
+    headrace run --broker examples.truck_positions:pipeline
 
     topic truck_position ──┬── dangerous-driving ── topic dangerous_driving
                            └── with driver names ── topic dangerous_driving_driver

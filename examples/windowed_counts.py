@@ -1,6 +1,6 @@
 """Rolling word counts of the last ten minutes, every two seconds, with retractions.
 
-    headrace run examples.windowed_counts:pipeline
+    headrace run --broker examples.windowed_counts:pipeline
 
 The count of a word is the old one, plus what came in, minus what left: nothing is counted again.
 Words are kept per slide of two seconds, and when the watermark passes the moment in which a slide

@@ -6,6 +6,7 @@ from benchmarks.cases import (
     cluster,
     compaction,
     failover,
+    fairness,
     fsync,
     groups,
     latency,
@@ -37,5 +38,6 @@ SCENARIOS = (
     cluster.SCENARIO,
     failover.SCENARIO,
     quota.SCENARIO,
+    fairness.SCENARIO,
     tools.SCENARIO,
 )

@@ -1,6 +1,6 @@
 """Reads a topic as a member of a group: commits as it goes, once more at the end, then leaves.
 
-    python -m examples.clients.demo_consumer
+    python -m examples.clients.demo_consumer [-b HOST:PORT]
 
 Offsets are committed by a timer and, without waiting, after every poll; both together are allowed.
 The last commit waits for its answer, and the consumer is closed even if that commit fails. A group
@@ -18,7 +18,7 @@ from confluent_kafka import Consumer, KafkaException, Message
 
 from examples.clients.demo_producer import produce
 from examples.leaving import leave
-from examples.topics import broker, provide
+from examples.topics import broker, named_servers, provide
 
 TOPIC: Final = "test1"
 SETTINGS: Final = {
@@ -68,7 +68,7 @@ def main() -> None:
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stopped.set())
-    with broker() as servers:
+    with broker(named_servers(__doc__)) as servers:
         if provide(TOPIC):
             produce(servers)  # a broker of our own: there would be nothing to see
         print("Ctrl-C ends it")

@@ -1,6 +1,6 @@
 """Two thousand records without keys, sent without waiting, dealt to the partitions in turn.
 
-    python -m examples.clients.demo_producer
+    python -m examples.clients.demo_producer [-b HOST:PORT]
 
 The settings are those of two Java programs, under their Java names: what librdkafka does not know
 of them is said and left out. The producer is closed once, after the last record.
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from confluent_kafka import KafkaError, Producer
 
 from examples.java_settings import open_client
-from examples.topics import broker, provide
+from examples.topics import broker, named_servers, provide
 
 TOPIC: Final = "test1"
 RECORDS: Final = 2_000
@@ -88,7 +88,7 @@ def produce(servers: str, program: Program = JAVA) -> list[str]:
 
 def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    with broker() as servers:
+    with broker(named_servers(__doc__)) as servers:
         provide(TOPIC, partitions=4)
         errors = produce(servers)
     print(f"{RECORDS - len(errors)} records sent to {TOPIC}")

@@ -1,6 +1,6 @@
 """A campaign and a points service that know each other only by two topics.
 
-    python -m examples.clients.loyalty_points
+    python -m examples.clients.loyalty_points [-b HOST:PORT]
 
 The shop's campaign publishes what customers have spent; the service answers with their points. The
 service may be down, replaced or run twice, and the campaign does not notice: it finds the answers
@@ -15,7 +15,7 @@ from typing import Final
 
 from examples.clients.queue_and_broadcast import member, read_until
 from examples.leaving import leave
-from examples.topics import Draft, broker, provide, write
+from examples.topics import Draft, broker, named_servers, provide, write
 
 SPENT: Final = "campaign-spent"
 POINTS: Final = "loyalty-points"
@@ -50,7 +50,7 @@ def read_points(servers: str, customers: int) -> dict[str, int]:
 
 
 def main() -> None:
-    with broker() as servers:
+    with broker(named_servers(__doc__)) as servers:
         provide(SPENT)
         provide(POINTS)
         publish_purchases([("ada", 1_250), ("ben", 990), ("ada", 260)])

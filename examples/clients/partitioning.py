@@ -1,6 +1,6 @@
 """Which partition a record goes to: by its key, by a rule of your own, or a hot key by itself.
 
-    python -m examples.clients.partitioning
+    python -m examples.clients.partitioning [-b HOST:PORT]
 
 librdkafka calls no Python for each record, so a rule of your own is a function that names the
 partition when the record is handed over.
@@ -14,7 +14,7 @@ from zlib import crc32
 
 from confluent_kafka import Producer
 
-from examples.topics import Draft, broker, provide, write
+from examples.topics import Draft, broker, named_servers, provide, write
 
 Partitioner: TypeAlias = Callable[[bytes, int], int]  # key and number of partitions
 PURCHASES: Final = "purchase"
@@ -55,7 +55,7 @@ def send_with(
 
 
 def main() -> None:
-    with broker() as servers:
+    with broker(named_servers(__doc__)) as servers:
         provide(PURCHASES, partitions=4)
         send_purchases([("electronics", "a radio"), ("garden", "a rake"), ("electronics", "wire")])
         provide("hot", partitions=4)

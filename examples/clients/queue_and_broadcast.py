@@ -1,6 +1,6 @@
 """One topic, two ways to share it: members of one group split it, groups each get all of it.
 
-    python -m examples.clients.queue_and_broadcast
+    python -m examples.clients.queue_and_broadcast [-b HOST:PORT]
 
 As a queue: two senders, two receivers in one group, every message goes to one receiver. As a
 broadcast: an application publishes its exceptions, and whoever cares (mail, pager, a dashboard)
@@ -16,7 +16,7 @@ from typing import Any, Final
 from confluent_kafka import Consumer, KafkaException
 
 from examples.leaving import leave
-from examples.topics import Draft, broker, provide, write
+from examples.topics import Draft, broker, named_servers, provide, write
 
 QUEUE: Final = "Q1"
 EXCEPTIONS: Final = "exceptions"
@@ -85,7 +85,7 @@ def broadcast(servers: str, subscribers: tuple[str, ...]) -> dict[str, list[str]
 
 
 def main() -> None:
-    with broker() as servers:
+    with broker(named_servers(__doc__)) as servers:
         provide(QUEUE, partitions=2)
         provide(EXCEPTIONS)
         for receiver, messages in point_to_point(servers).items():

@@ -1,6 +1,6 @@
 """What a consumer is told when its group changes: first what it loses, then what it gets.
 
-    python -m examples.clients.rebalance_listener
+    python -m examples.clients.rebalance_listener [-b HOST:PORT]
 
 Whoever keeps something per partition finishes it in `on_revoke`, where the partitions still belong
 to it, and begins anew in `on_assign`.
@@ -14,7 +14,7 @@ from confluent_kafka import Consumer
 
 from examples.clients.queue_and_broadcast import SETTINGS, read_until
 from examples.leaving import leave
-from examples.topics import broker, provide
+from examples.topics import broker, named_servers, provide
 
 TOPIC: Final = "rebalanced"
 
@@ -55,7 +55,7 @@ def join_and_leave(servers: str, partitions: int = 4) -> list[tuple[str, tuple[i
 
 
 def main() -> None:
-    with broker() as servers:
+    with broker(named_servers(__doc__)) as servers:
         provide(TOPIC, partitions=4)
         for what, partitions in join_and_leave(servers):
             print(f"{what}: {', '.join(map(str, partitions))}")

@@ -1,7 +1,7 @@
 """Fraud in web logs: find requests from listed addresses, count them, and say what share they are.
 
     make demo                                                  the main job, with a plot
-    headrace run examples.ip_fraud.on_spark:pipeline           on Spark
+    headrace run --broker examples.ip_fraud.on_spark:pipeline           on Spark
     python -m examples.ip_fraud.on_storm iptopology.properties record at a time
     python -m examples.ip_fraud.on_streams                     consumer, filter, producer
     python -m examples.ip_fraud.generator                      the log that they read

@@ -4,14 +4,13 @@
 
 The first tick comes after three seconds, the next ones every three seconds. Each opens a producer,
 sends one record per line of the template without waiting for answers, and closes it. Records have
-no key, so they spread over the partitions; a topic that is missing is the broker's to create.
+no key, so they spread over the partitions; a topic that is missing is the broker's to create. `-b`
+names the brokers; without it the records go to a broker that ends with the generator.
 """
 
 from __future__ import annotations
 
-import argparse
 import logging
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -22,7 +21,7 @@ from confluent_kafka import Producer
 from examples.ip_fraud.properties import PropertyReader
 from examples.ip_fraud.traffic import Batch, Plan, batches
 from examples.java_settings import open_client
-from examples.topics import SERVERS_VARIABLE, produce
+from examples.topics import broker, command_line, produce
 
 LOGGER = logging.getLogger(__name__)
 FLUSH_TIMEOUT_S: Final = 30.0
@@ -36,12 +35,10 @@ class Timer:
     sleep: Callable[[float], None] = time.sleep
 
 
-def generator_settings(properties: PropertyReader) -> dict[str, str]:
+def generator_settings(bootstrap_servers: str) -> dict[str, str]:
     """The settings that the application gives its producer, the odd one included."""
     return {
-        "bootstrap.servers": os.environ.get(SERVERS_VARIABLE)
-        or properties.get("broker.list")
-        or "localhost:9092",
+        "bootstrap.servers": bootstrap_servers,
         "key.serializer": "org.apache.kafka.common.serialization.StringSerializer",
         "value.serializer": "org.apache.kafka.common.serialization.StringSerializer",
         # A setting of brokers, which a producer does not know: tolerated with a warning.
@@ -78,10 +75,8 @@ def generate(
 
 def main() -> None:
     properties = PropertyReader("streaming.properties")
-    settings = generator_settings(properties)
     plan = Plan()
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("-b", "--bootstrap-servers", default=settings["bootstrap.servers"])
+    parser = command_line(__doc__)
     parser.add_argument("--topic", default=properties.get("topic"))
     parser.add_argument("--ticks", type=int, help="how many; default: until Ctrl-C")
     parser.add_argument("--records-per-tick", type=int, help="default: lines of the template")
@@ -91,11 +86,12 @@ def main() -> None:
     parser.add_argument("--returning", type=float, default=0.0, help="share of known addresses")
     parser.add_argument("--seed", type=int, default=time.time_ns())
     asked = vars(parser.parse_args())
-    settings["bootstrap.servers"] = asked.pop("bootstrap_servers")
+    named = asked.pop("servers")
     topic = asked.pop("topic")
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     try:
-        sent = generate(settings, topic, Plan(**asked))
+        with broker(named) as servers:
+            sent = generate(generator_settings(servers), topic, Plan(**asked))
     except KeyboardInterrupt:
         return
     LOGGER.info("%d records sent to %s", sent, topic)
@@ -104,7 +100,7 @@ def main() -> None:
 def arguments_of(plan: Plan, servers: str, topic: str) -> list[str]:
     """The command line that runs a plan in a process of its own."""
     named = [f"--{name.replace('_', '-')}={value}" for name, value in asdict(plan).items()]
-    return [f"--bootstrap-servers={servers}", f"--topic={topic}", *named]
+    return [f"--bootstrap-server={servers}", f"--topic={topic}", *named]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """IP fraud on Spark: fraud rows to a topic and to a table, hits per address, share of fraud.
 
-    headrace run examples.ip_fraud.on_spark:pipeline
+    headrace run --broker examples.ip_fraud.on_spark:pipeline
 
     topic iprecord ──┬── fraud-rows ──── topic fraudip, table fraud_ip
                      ├── fraud-hits ──── topic fraud-hits    address: how often it came

@@ -1,6 +1,7 @@
 """IP fraud record at a time: every record is acknowledged, fraud goes to a topic and to Hive.
 
-    headrace run examples.ip_fraud.on_storm:pipeline --set spark.sql.catalogImplementation=hive
+    headrace run --broker examples.ip_fraud.on_storm:pipeline \\
+        --set spark.sql.catalogImplementation=hive
     python -m examples.ip_fraud.on_storm iptopology.properties [TOPOLOGY-NAME]
 
     KafkaSpout ── frauddetect ──┬── KafkaOutputBolt ─────────────── topic fraudip
@@ -31,7 +32,7 @@ from examples.ip_fraud.traffic import Plan, batches
 from examples.storm.cluster import Cluster, LocalCluster, after
 from examples.storm.kafka_spout import KafkaSpout, SpoutConfig
 from examples.storm.topology import Bolt, Topology, Tuple
-from examples.topics import Draft, broker, provide, servers
+from examples.topics import Draft, broker, command_line, provide, servers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -190,7 +191,7 @@ def build_topology(
 
 
 def topology_settings(file: str) -> dict[str, str]:
-    """All eight keys; the broker that the environment names goes before the file's."""
+    """All eight keys; the broker that is named or started goes before the file's."""
     properties = load_properties(FOLDER / file)
     require(properties, KEYS, file)
     return properties
@@ -230,20 +231,21 @@ def main(arguments: list[str]) -> None:
     from headrace.pipelines import session
 
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    if not 1 <= len(arguments) <= 2:
-        raise SystemExit("write: on_storm PROPERTIES-FILE [TOPOLOGY-NAME]")
-    file = arguments[0]
+    parser = command_line(__doc__)
+    parser.add_argument("file", metavar="PROPERTIES-FILE")
+    parser.add_argument("name", metavar="TOPOLOGY-NAME", nargs="?")
+    asked = parser.parse_args(arguments)
+    file = asked.file
     properties = topology_settings(str(Path.cwd() / file) if Path(file).exists() else file)
     stopped: list[int] = []
-    with broker() as address:
+    with broker(asked.servers) as address:
         spark = session("ip-fraud", config={"spark.sql.catalogImplementation": "hive"})
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda number, _frame: stopped.append(number))
-        name = arguments[1] if len(arguments) == 2 else None
         run(
             spark,
             properties | {"KafkaBroker": address},
-            name,
+            asked.name,
             lambda: bool(stopped),
             HiveOptions(),
         )

@@ -24,7 +24,7 @@ from examples.ip_fraud.rules import CacheIPLookup, is_fraud
 from examples.ip_fraud.traffic import Plan, batches
 from examples.java_settings import open_client
 from examples.leaving import leave
-from examples.topics import Draft, broker, provide
+from examples.topics import Draft, broker, named_servers, provide
 
 LOGGER = logging.getLogger(__name__)
 Predicate: TypeAlias = Callable[[bytes | None, str], bool]
@@ -173,12 +173,13 @@ def _text(message: Message) -> str:
 
 
 def main() -> None:
+    named = named_servers(__doc__)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     stream = fraud_stream(PropertyReader("streams.properties"))
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stopped.set())
-    with broker() as servers:
+    with broker(named) as servers:
         sample = (Draft(request.text) for batch in batches(SAMPLE) for request in batch.requests)
         provide(stream.topic, sample)
         provide(stream.output)

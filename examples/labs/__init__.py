@@ -1,4 +1,4 @@
-"""The labs and exercises of the training documents, each a story that checks its own outcome.
+"""Labs: short exercises, each a story that checks its own outcome.
 
     python -m examples.labs               runs them all and prints a summary
     python -m examples.labs --list        names them
@@ -6,6 +6,6 @@
 
 A lab is one module with a function `story`, which is told on a stage: a broker, three brokers with
 their ZooKeeper, or a broker with the Schema Registry and the REST Proxy. Labs that share a stage
-have topics and groups of their own, and leave the stage as they found it. `docs/guides/labs.md`
-says which exercise of which document each one is.
+have topics and groups of their own, and leave the stage as they found it.
+`docs/guides/start/labs.md` lists them all.
 """

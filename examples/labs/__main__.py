@@ -4,7 +4,7 @@
     python -m examples.labs single_node lego      some
     python -m examples.labs --list                which there are
 
-Labs with the same stage share it. The exit code is 0 if every outcome was as its document says.
+Labs with the same stage share it. The exit code is 0 if every outcome was as expected.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def run_labs(labs: list[Lab]) -> list[Outcome]:
 
 
 def run_lab(lab: Lab, stage: Any) -> Outcome:
-    say(f"===== {lab.name}: {lab.document} =====")
+    say(f"===== {lab.name}: {lab.shows} =====")
     begun = time.monotonic()
     fault = ""
     try:
@@ -80,7 +80,7 @@ def summary(outcomes: list[Outcome]) -> str:
 def show_list() -> None:
     width = max(len(lab.command) for lab in LABS)
     for lab in LABS:
-        print(f"{lab.command:{width}}  {lab.document}")
+        print(f"{lab.command:{width}}  {lab.shows}")
 
 
 def main(words: list[str] | None = None) -> int:

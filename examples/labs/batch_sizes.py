@@ -1,4 +1,4 @@
-"""Lab 3, batch sizes: how many records a poll may return, and what a slow reader makes of it.
+"""How many records a poll may return, and what a slow reader makes of it.
 
     python -m examples.labs.batch_sizes
 
@@ -25,7 +25,7 @@ from headrace.testing import Broker
 TOPIC: Final = "batch-sizes"
 RUNS: Final = 10
 RECORDS: Final = 50
-PAUSE_S: Final = 0.01  # the document's reader sleeps 100 ms, and its writer 30 s between runs
+PAUSE_S: Final = 0.01
 
 
 def read_batches(

@@ -1,4 +1,4 @@
-"""Which labs there are, on which stage each is told, and which exercise of which document it is."""
+"""Which labs there are, on which stage each is told, and what it shows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Lab(NamedTuple):
 
     module: str
     stage: Stage
-    document: str
+    shows: str
 
     @property
     def name(self) -> str:
@@ -38,85 +38,79 @@ class Lab(NamedTuple):
         return told
 
 
-def _labs(stage: Stage, documents: dict[str, str]) -> list[Lab]:
-    return [Lab(module, stage, document) for module, document in documents.items()]
+def _labs(stage: Stage, labs: dict[str, str]) -> list[Lab]:
+    return [Lab(module, stage, shows) for module, shows in labs.items()]
 
-
-_SLIDES: Final = "slides"
-_COURSE: Final = "administration course"
-_NOTES: Final = "class notes"
-_INTRODUCTION: Final = "introduction"
-_BOOK: Final = "book"
 
 LABS: Final[list[Lab]] = [
     *_labs(
         Stage.BROKER,
         {
-            "labs.introduction": f"{_COURSE}, lab 1a",
-            "labs.single_node": f"{_SLIDES}, lab 1; {_COURSE}, lab 1b",
-            "labs.producer_example": f"{_SLIDES}, lab 2",
-            "labs.consumer_example": f"{_SLIDES}, lab 3",
-            "labs.batch_sizes": f"{_SLIDES}, lab 3, batch sizes",
-            "labs.stock.latest_prices": f"{_SLIDES}, labs 6, SimpleStockPriceConsumer",
-            "labs.stock.seeking": f"{_SLIDES}, labs 6, SeekTo listener",
-            "labs.stock.into_database": f"{_SLIDES}, labs 6, exactly once into a database",
-            "labs.stock.thread_per_consumer": f"{_SLIDES}, labs 6, thread per consumer",
-            "labs.stock.worker_pool": f"{_SLIDES}, labs 6, worker pool",
-            "labs.stock.priority_queue": f"{_SLIDES}, labs 6, priority queue",
-            "labs.delivery_semantics": f"{_SLIDES} and {_NOTES}, delivery semantics",
-            "labs.null_keys": f"{_COURSE}, lab 1c",
-            "labs.explore_log": f"{_COURSE}, lab 4a; {_NOTES}, dump a segment",
-            "labs.partitions_and_offsets": f"{_COURSE}, lab 7a",
-            "labs.repartition": f"{_COURSE}, repartitioning",
-            "labs.performance": f"{_COURSE}, labs 8a and 8b",
-            "labs.customers": f"{_NOTES}, consumer group over customers",
-            "labs.compaction_use_cases": f"{_SLIDES}, customers; {_COURSE}, uses of compaction",
-            "labs.transactions": f"{_COURSE}, transactions demonstration",
-            "labs.exactly_once": f"{_COURSE}, uses of exactly-once",
-            "labs.food_ordering": f"{_COURSE}, food ordering",
-            "labs.driver_positions": f"{_COURSE}, driver-positions",
-            "labs.problems.__main__": f"{_COURSE}, problems A to F",
-            "labs.event_hub": f"{_SLIDES}, feeds and sinks; event hub",
-            "labs.microservices": f"{_SLIDES}, asynchronous microservices",
-            "labs.read_models": f"{_SLIDES}, CQRS, replay, commit log",
-            "labs.lego": f"{_INTRODUCTION}, Lego demonstration",
+            "labs.introduction": "what a cluster says of itself, and a first message",
+            "labs.single_node": "seven messages, 13 partitions; one partition keeps the order",
+            "labs.producer_example": "synchronous and asynchronous sends; where keys go",
+            "labs.consumer_example": "25 records split 10 + 7 + 8 in a group; all of them alone",
+            "labs.batch_sizes": "how many records a poll returns",
+            "labs.stock.latest_prices": "a map of the newest prices",
+            "labs.stock.seeking": "start, end, an offset: where a consumer begins",
+            "labs.stock.into_database": "price and offset in one SQLite transaction, with crashes",
+            "labs.stock.thread_per_consumer": "five consumers in five threads, two of them idle",
+            "labs.stock.worker_pool": "workers that finish out of order, commits without gaps",
+            "labs.stock.priority_queue": "a partition that overtakes the others",
+            "labs.delivery_semantics": "a crash in the worst place: repeated, lost, neither",
+            "labs.null_keys": "sticky, round robin, by key",
+            "labs.explore_log": "every file of a partition, the checkpoints, a dump of a segment",
+            "labs.partitions_and_offsets": "more partitions, keys that move, a group's lag",
+            "labs.repartition": "a copy that keeps the order of each key",
+            "labs.performance": "requests, batches, codecs, measured with Kafka's tools",
+            "labs.customers": "12,434 customers, the range assignor, idle members",
+            "labs.compaction_use_cases": "changelog of a database, lookups, temperatures, orders",
+            "labs.transactions": "fencing, one commit for records and offsets",
+            "labs.exactly_once": "bills, transfers, stock, while the processor dies",
+            "labs.food_ordering": "orders, menus, customers, restaurants; kitchens and stock",
+            "labs.driver_positions": "one consumer, a group, several groups",
+            "labs.problems.__main__": "six problems, their answers tried out",
+            "labs.event_hub": "four feeds, six sinks; a nightly report and a live one",
+            "labs.microservices": "services that call no one; one is away and catches up",
+            "labs.read_models": "a new view built from the first event; state rebuilt",
+            "labs.lego": "topics, publish and subscribe, partitions, the log, compaction",
         },
     ),
     *_labs(
         Stage.ALONE,
         {
-            "labs.configuration": f"{_COURSE}, lab 5a",
-            "labs.troubleshooting": f"{_COURSE}, configuration troubleshooting",
-            "labs.sizing": f"{_COURSE}, broker sizing",
-            "labs.serialization": f"{_BOOK}, serialization choice",
-            "cluster.three_brokers": f"{_SLIDES}, lab 1.2; {_NOTES}, three brokers on one host",
+            "labs.configuration": "five levels of a setting, tried out with the size of a message",
+            "labs.troubleshooting": "five reasons why a segment does not roll",
+            "labs.sizing": "replicas, brokers, threads for 12 disks and 24 cores",
+            "labs.serialization": "the same orders in JSON, Avro and Protobuf: bytes and CPU",
+            "cluster.three_brokers": "three server.properties; a group shares, others get all",
         },
     ),
     *_labs(
         Stage.PLATFORM,
         {
-            "labs.hello_world": f"{_INTRODUCTION}, Hello World",
-            "labs.rereading": f"{_INTRODUCTION}, re-reading and manual commits",
-            "labs.cards": f"{_INTRODUCTION}, card program",
-            "labs.employees": f"{_SLIDES}, lab 7.2",
-            "labs.registry_walk": f"{_SLIDES}, Schema Registry walk-through",
-            "labs.protobuf_messages": f"{_SLIDES}, Protobuf lab",
-            "labs.conversion_layer": f"{_BOOK}, format-conversion layer",
+            "labs.hello_world": "a client library and HTTP",
+            "labs.rereading": "a new group each time; commits by hand; the same over HTTP",
+            "labs.cards": "Avro keys and values from a client and over HTTP",
+            "labs.employees": "a schema that grows, and readers of both versions",
+            "labs.registry_walk": "every resource of the registry, and a refusal",
+            "labs.protobuf_messages": "with the generated class and without it",
+            "labs.conversion_layer": "XML, JSON and Avro in, one format out, errors returned",
         },
     ),
     *_labs(
         Stage.CLUSTER,
         {
-            "labs.stock.producing": f"{_SLIDES}, stock application, labs 5.1 to 5.8",
-            "labs.replica_check": f"{_SLIDES}, lab 2, replica verification",
-            "labs.customers_replicated": f"{_NOTES}, customers-new",
-            "labs.zookeeper_watch": f"{_NOTES}, ZooKeeper watch",
-            "labs.isr_lag": f"{_NOTES}, lag of in-sync replicas",
-            "labs.replica_placement": f"{_COURSE}, replica placement",
-            "cluster.failover": f"{_SLIDES}, lab 1.2, failover",
-            "cluster.more_replicas": f"{_COURSE}, lab 5b",
-            "cluster.decommission": f"{_COURSE}, lab 6a",
-            "cluster.replace_broker": f"{_COURSE}, replacing a failed broker",
+            "labs.stock.producing": "interceptor, partitioner, batches, retries, metrics",
+            "labs.replica_check": "the lag of replicas, 0, 11, 15, 0",
+            "labs.customers_replicated": "three brokers, one replica and three",
+            "labs.zookeeper_watch": "a watch tells of a stopped broker; another controller",
+            "labs.isr_lag": "both followers lag: reads go on, acks=all is rejected",
+            "labs.replica_placement": "four replicas on five brokers; the loss of a leader",
+            "cluster.failover": "a broker is killed, a consumer goes",
+            "cluster.more_replicas": "the replication factor is raised",
+            "cluster.decommission": "administrative tools: reassignment and controlled shutdown",
+            "cluster.replace_broker": "a new machine under the same id",
         },
     ),
 ]

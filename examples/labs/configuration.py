@@ -1,4 +1,4 @@
-"""Lab 5a: the five places a setting may come from, and which of them wins.
+"""The five places a setting may come from, and which of them wins.
 
     python -m examples.labs.configuration
 

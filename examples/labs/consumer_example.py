@@ -1,8 +1,8 @@
-"""Lab 3, KafkaConsumerExample: three consumers of one group, then three groups of one.
+"""Three consumers of one group, then three groups of one.
 
     python -m examples.labs.consumer_example
 
-The keys are those that the document prints, so the outcome is too: of 25 records the three members
+The keys are fixed, so the outcome is too: of 25 records the three members
 of the group get ten, seven and eight. With groups of their own, each consumer gets all of them.
 """
 
@@ -29,7 +29,7 @@ PARTITIONS: Final = 13
 FIRST_KEY: Final = 1_495_042_369_486
 RECORDS: Final = 25
 GIVE_UP: Final = 100
-POLL_S: Final = 0.01  # the document's consumer waits a second each time, 100 times
+POLL_S: Final = 0.01
 
 
 def run_consumer(consumer: Consumer, handle: Callable[[Message], Any], give_up: int) -> int:
@@ -108,7 +108,7 @@ def _same_group(servers: str) -> None:
         poll_until(group, lambda: _count(group) >= RECORDS, "all are read")
         counts = [len(each.records) for each in group]
         print(f"{' + '.join(map(str, counts))} = {sum(counts)}")
-        expect(sorted(counts), [7, 8, 10], "25 records are split as the document prints")
+        expect(sorted(counts), [7, 8, 10], "25 records are split 10 + 7 + 8")
         keys = [record.key for each in group for record in each.records]
         expect(len(set(keys)), RECORDS, "none of them was read twice")
         check(

@@ -44,7 +44,7 @@ def story(broker: Broker) -> None:
     expect(
         [each.partitions for each in pair], [[0, 1], [2]], "consumer1 has p0 and p1, consumer2 p2"
     )
-    # Sent without keys, as in the document, all would stick to few partitions; hence the keys.
+    # Sent without keys, all would stick to few partitions; hence the keys.
     keyed = ("--reader-property", "parse.key=true", "--reader-property", "key.separator=,")
     type_in(
         "kafka-console-producer",

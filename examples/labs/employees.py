@@ -1,4 +1,4 @@
-"""Lab 7.2: an employee in Avro, and what becomes of a reader with another schema.
+"""An employee in Avro, and what becomes of a reader with another schema.
 
     python -m examples.labs.employees
 

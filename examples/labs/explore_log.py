@@ -1,4 +1,4 @@
-"""Lab 4a: the distributed log, file by file.
+"""The distributed log, file by file.
 
     python -m examples.labs.explore_log
 

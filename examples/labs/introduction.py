@@ -1,4 +1,4 @@
-"""Lab 1a, introduction: what a cluster says of itself, and a first message.
+"""What a cluster says of itself, and a first message.
 
     python -m examples.labs.introduction
 

@@ -1,4 +1,4 @@
-"""Lab 1c: where records without a key go.
+"""Where records without a key go.
 
     python -m examples.labs.null_keys
 

@@ -1,4 +1,4 @@
-"""Lab 7a: more partitions for a topic, and what its group has read.
+"""More partitions for a topic, and what its group has read.
 
     python -m examples.labs.partitions_and_offsets
 

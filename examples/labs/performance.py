@@ -1,4 +1,4 @@
-"""Labs 8a and 8b: how fast a producer is, and what makes it faster.
+"""How fast a producer is, and what makes it faster.
 
     python -m examples.labs.performance
 
@@ -54,7 +54,7 @@ def log_bytes(folder: Path) -> int:
 
 
 def story(broker: Broker) -> None:
-    say("Lab 8a: a request for each record, then batches")
+    say("A request for each record, then batches")
     single = measure(broker, "single", 500, "acks=all", "batch.size=1", "linger.ms=0")
     batched = measure(broker, "batched", 20_000, "acks=all", "batch.size=65536", "linger.ms=20")
     expect((single.records, batched.records), (500, 20_000), "the tool has sent all records")
@@ -63,7 +63,7 @@ def story(broker: Broker) -> None:
     per_record = single.log_bytes / single.records - batched.log_bytes / batched.records
     check(per_record > 50, f"and a record takes {per_record:.0f} bytes less: it shares a header")
 
-    say("Lab 8b: a codec works on whole batches")
+    say("A codec works on whole batches")
     packed = measure(
         broker,
         "packed",

@@ -1,4 +1,4 @@
-"""Lab 2, KafkaProducerExample: records with a number as key, first sent one by one, then at once.
+"""Records with a number as key, first sent one by one, then at once.
 
     python -m examples.labs.producer_example
 

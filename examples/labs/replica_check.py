@@ -1,4 +1,4 @@
-"""Lab 2, the check of replicas: how far they are behind each other, told every now and then.
+"""How far replicas lag behind each other, reported at intervals.
 
     python -m examples.labs.replica_check
 

@@ -1,4 +1,4 @@
-"""Lab 1: one broker, a topic with 13 partitions, seven messages typed and read.
+"""One broker, a topic with 13 partitions, seven messages typed and read.
 
     python -m examples.labs.single_node
 

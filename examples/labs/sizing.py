@@ -27,13 +27,12 @@ DISKS: Final = 12
 CORES: Final = 24
 # A thread for each disk at least, so that none waits for another; the rest of the cores serve
 # connections, copy from leaders and clean.
-THREADS: Final = {
+AT_START: Final = {
     "num.io.threads": DISKS,
     "num.network.threads": CORES // 4,
-    "num.replica.fetchers": 4,
     "num.recovery.threads.per.data.dir": CORES // DISKS,
-    "log.cleaner.threads": 2,
 }
+AT_RUN_TIME: Final = {"num.replica.fetchers": 4, "log.cleaner.threads": 2}
 
 
 def plan(*words: str) -> Any:
@@ -68,12 +67,12 @@ def story() -> None:
 
 def _try_out(folders: list[Path]) -> None:
     directories = ",".join(map(str, folders))
-    with Broker({**BROKER_PROPERTIES, "log.dirs": directories}) as broker:
+    with Broker({**BROKER_PROPERTIES, "log.dirs": directories, **AT_START}) as broker:
         servers = broker.bootstrap_servers
-        settings = ",".join(f"{key}={value}" for key, value in THREADS.items())
+        settings = ",".join(f"{key}={value}" for key, value in AT_RUN_TIME.items())
         words = ("--bootstrap-server", servers, "--alter", "--broker-defaults")
         shell("kafka-configs", *words, "--add-config", settings)
-        for key, value in THREADS.items():
+        for key, value in (AT_START | AT_RUN_TIME).items():
             expect(setting_of(servers, "broker", "0", key).value, str(value), f"{key}={value}")
         create_topic(servers, "spread", partitions=DISKS)
         held = [len(list(folder.glob("spread-*"))) for folder in folders]

@@ -2,7 +2,7 @@
 
     python -m examples.labs.transactions
 
-The fourteen frames of the document in one run: a consumer joins its group, a producer finds its
+Everything in one run: a consumer joins its group, a producer finds its
 transaction coordinator and fences whoever had its name before, records and the consumer's offsets
 go into one transaction, and markers in every partition make all of it visible at the same moment.
 """

@@ -6,20 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from examples.topics import SERVERS_VARIABLE
+from examples.topics import using
 from headrace.testing import Broker
 
 
 @pytest.fixture
-def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Broker]:
-    """Running, empty, and the one that the examples find in the environment."""
+def broker() -> Iterator[Broker]:
+    """Running, empty, and the one that the examples use."""
     settings = {
         "group.initial.rebalance.delay.ms": 0,
         "offsets.topic.num.partitions": 1,
         "transaction.state.log.num.partitions": 1,
     }
-    with Broker(settings) as running:
-        monkeypatch.setenv(SERVERS_VARIABLE, running.bootstrap_servers)
+    with Broker(settings) as running, using(running.bootstrap_servers):
         yield running
 
 

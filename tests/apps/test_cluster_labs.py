@@ -1,4 +1,4 @@
-"""The labs of a cluster run to their end, and show what the documents show."""
+"""The labs of a cluster run to their end, and show what they promise."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def test_ticks_fill_the_topic(servers: str) -> None:
     topic = properties.get("topic")
     assert topic is not None
     plan = Plan(seed=5, ticks=3)
-    sent = generate(generator_settings(properties), topic, plan, clock.timer())
+    sent = generate(generator_settings(servers), topic, plan, clock.timer())
     assert clock.slept == [3.0, 3.0, 3.0]
     found = read_topic(servers, topic)
     expected = [request.text for batch in batches(plan) for request in batch.requests]

@@ -18,6 +18,7 @@ from tests.clients.requests import create_topic, fetched, produced_bytes
 
 BATCHES = 6
 BATCH_BYTES = 700_000
+SMALL_BYTES = 16 * 1024
 
 
 class Calls:
@@ -56,5 +57,6 @@ def test_a_large_fetch_leaves_by_sendfile(tmp_path: Path) -> None:
         assert bytes(answer.records) == segment.read_bytes()
     assert len(answer.records) == BATCHES * len(batch)
     assert calls.counts["sendfile"] > 0
-    assert calls.bytes_read == 0
-    assert not {"pread", "preadv", "read", "readv", "mmap"} & set(calls.counts)
+    # What a full socket leaves of the last range is copied if it is small.
+    assert calls.bytes_read < SMALL_BYTES
+    assert not {"read", "readv", "mmap"} & set(calls.counts)

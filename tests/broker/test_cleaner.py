@@ -211,9 +211,10 @@ def test_a_log_that_changes_meanwhile_is_left_as_it_is(tmp_path: Path, what: str
                 if what == "cut":
                     log.truncate_to(7)
                 else:
-                    here.storage.remove_topic(
-                        TopicImage("a", uuid4(), [PartitionImage((1,), (1,), 1)])
+                    here.storage.withdraw(
+                        [TopicImage("a", uuid4(), [PartitionImage((1,), (1,), 1)])]
                     )
+                    here.storage.delete(TopicPartition("a", 0))
                 assert await cleaning
             if what == "cut":
                 assert len(what_is_there(log)) == 7

@@ -8,6 +8,7 @@ import resource
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ import pytest
 
 from headrace.cli.doctor.findings import Finding, Level
 from headrace.cli.doctor.machine import examine_clock, examine_handles
+from headrace.cli.doctor.pipelines import examine_java, examine_spark, spark_packages
 from headrace.cli.doctor.ports import examine_port, owner_of
 from headrace.cli.doctor.storage import examine_folder, examine_space, is_locked
 from headrace.cli.target import Address
 from headrace.testing import Broker
 from tests.cli.conftest import Headrace
+from tests.cli.platform_process import headrace_up
 from tests.client.listeners import http_server, listening, unused_port, zookeeper
 
 
@@ -40,7 +43,7 @@ def test_a_healthy_cluster_has_no_faults(headrace: Headrace, headrace_broker: Br
     first, second, summary = outcome.out.splitlines()
     assert first == f"OK    {headrace_broker.bootstrap_servers}: a Kafka broker answers"
     assert second.endswith("the advertised address can be reached")
-    assert summary == "2 looks, 0 warnings, 0 faults"
+    assert summary == "2 checks, 0 warnings, 0 failures"
 
 
 def test_every_address_is_looked_at(headrace: Headrace, headrace_broker: Broker) -> None:
@@ -84,7 +87,7 @@ def test_a_taken_port_names_its_owner() -> None:
     assert owner is not None
     assert owner[0] == os.getpid()
     assert finding.level is Level.FAIL
-    assert f"is taken by pid {os.getpid()} (" in finding.text
+    assert f"is in use by pid {os.getpid()} (" in finding.text
 
 
 def test_a_running_broker_on_the_port_is_recognized(headrace_broker: Broker) -> None:
@@ -172,7 +175,7 @@ def test_a_data_folder_tells_its_state(tmp_path: Path, headrace: Headrace) -> No
         broker.start()
         broker.kill()
         (warning,) = texts(state_of(tmp_path), Level.WARN)
-        assert warning == "the last broker did not close its 2 partitions in order"
+        assert warning == "the last broker did not shut down cleanly (2 partitions)"
         other = state_of(tmp_path, node_id=77)
     (fault,) = texts(other, Level.FAIL)
     assert fault.startswith("it belongs to broker ")
@@ -269,8 +272,82 @@ def test_without_options_the_defaults_are_examined(
 ) -> None:
     """Machine, default data folder, and the cluster that the environment names."""
     monkeypatch.setenv("HEADRACE_DATA", str(tmp_path / "none"))
+    monkeypatch.delenv("SCHEMA_REGISTRY_URL", raising=False)
     monkeypatch.setenv("HEADRACE_BOOTSTRAP_SERVERS", headrace_broker.bootstrap_servers)
     outcome = headrace("doctor")
     subjects = [line.split(":")[0].split("  ")[-1] for line in outcome.out.splitlines()]
-    assert subjects[:3] == ["file handles", "clock", str(tmp_path / "none")]
+    assert subjects[:5] == ["file handles", "clock", "Java", "Spark", str(tmp_path / "none")]
+    for port in (8081, 8082):
+        assert str(port) in outcome.out, "the registry and the REST Proxy are looked for"
     assert "the advertised address can be reached" in outcome.out
+
+
+def test_java_is_found_or_what_to_install_is_named(tmp_path: Path) -> None:
+    """A broker needs none, so it is a warning."""
+    (missing,) = examine_java({"PATH": ""}, places=())
+    assert missing.level is Level.WARN
+    assert "there is no Java" in missing.text
+    assert "install Java 17" in missing.remedy
+    home = tmp_path / "jdk"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "java").touch()
+    (home / "release").write_text('JAVA_VERSION="21.0.1"\n')
+    (found,) = examine_java({"JAVA_HOME": str(home)})
+    assert (found.level, found.text) == (Level.OK, f"version 21 in {home}")
+
+
+def test_spark_is_found_with_its_packages() -> None:
+    """All of the extra, as it is declared; one that is missing is named with the command."""
+    wanted = spark_packages()
+    assert wanted[0] == "pyspark"
+    assert "pyarrow" in wanted
+    (found,) = examine_spark()
+    assert found.level is Level.OK, found
+    assert found.text.startswith("pyspark 4.")
+    (missing,) = examine_spark(["pyspark", "no_such_package"])
+    assert missing.level is Level.WARN
+    assert "no_such_package" in missing.text
+    assert "headrace[spark]" in missing.remedy
+
+
+@pytest.fixture(scope="module")
+def platform() -> Iterator[dict[str, str]]:
+    with headrace_up("broker", "registry", "rest") as addresses:
+        yield addresses
+
+
+def test_the_services_are_checked(headrace: Headrace, platform: dict[str, str]) -> None:
+    """A registry with its subjects and mode, a REST Proxy with its cluster."""
+    words = ("--registry", platform["registry"], "--rest", platform["rest"])
+    outcome = headrace("doctor", *words)
+    assert outcome.code == 0, outcome.out
+    registry, rest, summary = outcome.out.splitlines()
+    assert registry.endswith("answers, with 0 subjects, in mode READWRITE")
+    assert "answers, for cluster " in rest
+    assert summary == "2 checks, 0 warnings, 0 failures"
+
+
+def test_what_is_no_such_service_is_reported(headrace: Headrace, platform: dict[str, str]) -> None:
+    """Addresses that were swapped, and one where nothing listens: cause and remedy."""
+    swapped = headrace("doctor", "--registry", platform["rest"], "--rest", platform["registry"])
+    assert swapped.code == 1
+    assert "is not a schema registry; correct the address; its port is 8081" in swapped.out
+    assert "is not a REST Proxy; correct the address; its port is 8082" in swapped.out
+    nothing = f"http://127.0.0.1:{unused_port()}"
+    closed = headrace("doctor", "-r", nothing, "--rest", nothing)
+    assert closed.out.count("FAIL") == 2
+    assert closed.out.count("Connection refused") == 2
+
+
+def test_a_registry_that_only_reads_is_a_warning(
+    headrace: Headrace, platform: dict[str, str]
+) -> None:
+    """Its mode says why nothing can be registered."""
+    url = platform["registry"]
+    assert headrace("schema", "mode", "--set", "READONLY", "-r", url).code == 0
+    try:
+        outcome = headrace("doctor", "-r", url)
+        assert outcome.code == 0
+        assert "mode READONLY: it registers no schemas" in outcome.out
+    finally:
+        assert headrace("schema", "mode", "--set", "READWRITE", "-r", url).code == 0

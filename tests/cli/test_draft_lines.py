@@ -10,7 +10,7 @@ import pytest
 from headrace.cli.draft_lines import Form, LineReader
 from headrace.cli.failures import Failure
 from headrace.cli.record_json import Draft
-from headrace.cli.record_text import Encoding
+from headrace.cli.record_text import Encoding, plain_pack
 
 NOTHING = Draft(None, None, [])
 
@@ -18,8 +18,8 @@ NOTHING = Draft(None, None, [])
 def reader(**options: object) -> LineReader:
     given: dict[str, object] = {
         "form": Form.LINE,
-        "key_encoding": Encoding.TEXT,
-        "value_encoding": Encoding.TEXT,
+        "key": plain_pack(Encoding.TEXT),
+        "value": plain_pack(Encoding.TEXT),
         "defaults": NOTHING,
     }
     return LineReader(**(given | options))  # type: ignore[arg-type]
@@ -72,7 +72,7 @@ def test_options_fill_in_what_a_json_line_leaves_out() -> None:
 
 def test_values_are_decoded() -> None:
     """--value-format hex reads bytes that no line could hold."""
-    assert drafts(b"0a00ff\n", value_encoding=Encoding.HEX)[0].value == b"\n\x00\xff"
+    assert drafts(b"0a00ff\n", value=plain_pack(Encoding.HEX))[0].value == b"\n\x00\xff"
 
 
 def test_files_are_read_in_turn_and_a_missing_one_is_named(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_a_torn_tail_is_told(headrace: Headrace, data: Path) -> None:
     log.write_bytes(content[:-1])
     assert "it is torn" in faults(entries(headrace, str(log))[1])[0]
     log.write_bytes(content + b"\0\1\2")
-    assert "3 bytes at the end are no batch" in faults(entries(headrace, str(log))[1])[0]
+    assert "3 bytes at the end are not a batch" in faults(entries(headrace, str(log))[1])[0]
     log.write_bytes(content + bytes(200))
     code, found = entries(headrace, str(log), "--verify")
     assert code == 0

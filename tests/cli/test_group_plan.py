@@ -57,7 +57,7 @@ def test_a_notice_tells_what_was_clamped() -> None:
     steps = build_plan(Kind.OFFSET, 20, BORDERS, COMMITTED, {})
     assert [step.notice for step in steps] == [
         "",
-        "a:1: offset 20 lies outside the log (0 to 8), so 8 is taken",
+        "a:1: offset 20 is outside the log (0 to 8), using 8",
     ]
 
 

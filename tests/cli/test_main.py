@@ -15,6 +15,7 @@ from headrace import __version__
 from headrace.cli import main
 from headrace.cli.app import app
 from headrace.cli.failures import Failure
+from headrace.cli.options import SERVER_FLAGS
 from tests.cli.conftest import Headrace
 from tests.client.listeners import unused_port
 
@@ -47,6 +48,16 @@ def test_every_command_speaks_json_and_yaml(headrace: Headrace, words: list[str]
     assert "--output <table|json|yaml>" in headrace(*words, "--help").out
 
 
+@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
+def test_every_command_spells_the_brokers_alike(words: list[str]) -> None:
+    """-b, --bootstrap-server and --bootstrap-servers wherever brokers can be named."""
+    command: Any = typer.main.get_command(app)
+    for word in words:
+        command = command.commands[word]
+    spelt = [set(each.opts) for each in command.params if set(each.opts) & set(SERVER_FLAGS)]
+    assert spelt in ([], [set(SERVER_FLAGS)])
+
+
 @pytest.mark.parametrize("words", [[], ["topic"], ["config"], ["cluster"]])
 def test_a_noun_alone_shows_its_help(headrace: Headrace, words: list[str]) -> None:
     """Whoever looks around is shown around."""
@@ -64,19 +75,19 @@ def test_a_noun_alone_shows_its_help(headrace: Headrace, words: list[str]) -> No
         (["topic", "list", "--outptu", "json"], "--output"),
         (["topic", "list", "--output", "xml"], "see headrace topic list --help"),
         (["topic", "create", "a", "--partitions", "0"], "--partitions"),
-        (["topic", "list", "-b", "a:b"], '"a:b" is no address'),
+        (["topic", "list", "-b", "a:b"], '"a:b" is not an address'),
         (["topic", "alter", "a"], "nothing to alter"),
         (["consume"], "no topic is named"),
         (["consume", "a", "-t", "b"], "two topics are named"),
         (["produce"], "no topic is named"),
-        (["consume", "a", "--from", "yesterday"], '"yesterday" is no position'),
+        (["consume", "a", "--from", "yesterday"], '"yesterday" is not a position'),
         (["consume", "-t", "a", "--format", "%z"], '"%z" is not known'),
         (["consume", "-t", "a", "--follow", "--to", "5"], "exclude each other"),
         (["produce", "-t", "a", "--acks", "1", "--idempotent"], "needs --acks all"),
         (["produce", "-t", "a", "-k", "a", "-K", ":"], "exclude each other"),
         (["produce", "-t", "a", "-K", ""], "--key-separator is empty"),
         (["produce", "-t", "a", "-H", "x"], '--header "x" has no value'),
-        (["config", "describe", "broker", "one"], '"one" is no broker id'),
+        (["config", "describe", "broker", "one"], '"one" is not a broker id'),
         (["config", "set", "topic", "a", "x"], '"x" has no value'),
     ],
 )

@@ -252,3 +252,17 @@ def test_a_reader_that_has_seen_enough_is_no_failure(
         err = process.stderr.read()
         assert process.wait(60) == 0
     assert err == b""
+
+
+@pytest.mark.parametrize("form", ["line", "json"])
+def test_a_partition_that_no_request_can_hold_is_reported(
+    live: Headrace, topic: str, form: str
+) -> None:
+    """By its number, wherever it was given; it is not a bug."""
+    line = b'{"value": "a", "partition": 99999999999}' if form == "json" else b"a"
+    words = ("--format", form) if form == "json" else ("--partition", "99999999999")
+    outcome = live("produce", topic, *words, stdin=line)
+    assert outcome.code == 1
+    assert "partition 99999999999" in outcome.err
+    assert "headrace topic describe" in outcome.err
+    assert "bug" not in outcome.err

@@ -24,9 +24,9 @@ def home(no_profiles: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_profile_lives_from_create_to_delete(headrace: Headrace) -> None:
     """The first one made is used at once; another when it is asked for."""
     made = headrace("profile", "create", "local", "-b", "127.0.0.1:9092")
-    assert made.out == 'profile "local" is kept and in use\n'
+    assert made.out == 'profile "local" is saved and in use\n'
     secure = ["-b", "b:9093", "-X", "security.protocol=SASL_SSL", "-X", "sasl.password=x"]
-    assert headrace("profile", "create", "prod", *secure).out == 'profile "prod" is kept\n'
+    assert headrace("profile", "create", "prod", *secure).out == 'profile "prod" is saved\n'
     assert "already; replace it with --force" in headrace("profile", "create", "prod", *secure).err
     assert headrace("profile", "use", "prod").code == 0
     rows = json.loads(headrace("profile", "list", "-o", "json").out)

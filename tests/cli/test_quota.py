@@ -59,9 +59,9 @@ def test_defaults_and_pairs_are_entities_of_their_own(live: Headrace) -> None:
 def test_what_makes_no_sense_is_told_in_one_line(live: Headrace) -> None:
     """Wrong usage is 2, a refusal of the broker is 1; both name the remedy or the reason."""
     for words, code, complaint in [
-        (["set", "producer_byte_rate=5"], 2, "nobody is named"),
+        (["set", "producer_byte_rate=5"], 2, "no user, client id or address is named"),
         (["set", "--user", "u", "producer_rate=5"], 2, 'did you mean "producer_byte_rate"'),
-        (["set", "--user", "u", "producer_byte_rate=fast"], 2, "is no number"),
+        (["set", "--user", "u", "producer_byte_rate=fast"], 2, "is not a number"),
         (["set", "--user", "u", "--user-defaults", "producer_byte_rate=5"], 2, "both given"),
         (["set", "--user", "u", "--ip", "::1", "producer_byte_rate=5"], 2, "of its own"),
         (["set", "--user", "u", "producer_byte_rate=0"], 1, "must be greater than 0"),

@@ -14,6 +14,7 @@ from headrace.cli.record_text import (
     compile_format,
     from_text,
     iso_timestamp,
+    plain_face,
     to_text,
     unescape,
 )
@@ -68,7 +69,7 @@ def test_null_is_shown_as_the_marker_and_has_the_size_minus_one() -> None:
 
 def test_keys_and_values_have_encodings_of_their_own() -> None:
     """--key-format and --value-format apply each to its own part."""
-    faces = Faces(Encoding.HEX, Encoding.BASE64)
+    faces = Faces(plain_face(Encoding.HEX), plain_face(Encoding.BASE64))
     assert compile_format("%k %v", faces)(RECORD) == b"6b Y2Fmw6k="
 
 

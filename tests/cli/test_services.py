@@ -96,9 +96,7 @@ def test_a_service_that_dies_is_started_again() -> None:
         run.process.terminate()
         code, rest, err = run.finish()
     assert code == 0
-    assert err == (
-        "headrace: service registry was killed by SIGKILL; it is started again in 0.01 s\n"
-    )
+    assert err == ("headrace: service registry was killed by SIGKILL; restarting in 0.01 s\n")
     assert len(rest) == 3
 
 
@@ -128,7 +126,7 @@ def test_a_service_that_cannot_start_is_given_up_and_the_rest_runs_on() -> None:
         code, _, err = run.finish()
     assert code == 0
     assert err.count("it cannot be") == 5
-    assert err.endswith("service registry did not start 5 times and is given up\n")
+    assert err.endswith("service registry failed to start 5 times, giving up\n")
 
 
 @pytest.mark.parametrize(
@@ -197,9 +195,34 @@ def test_a_taken_port_leaves_one_service_out(
         monkeypatch.setitem(up.DEFAULT_PORTS, "registry", port)
         assert up._http_service(up.Request(), "registry", port) is None
         assert capsys.readouterr().err == (
-            f"headrace: service registry cannot listen on 127.0.0.1:{port}, which is taken, and is "
-            "left out; --registry-port 0 takes a free one\n"
+            f"headrace: service registry cannot listen on 127.0.0.1:{port}, which is in use, and "
+            "is left out; --registry-port 0 takes a free port\n"
         )
-        with pytest.raises(Failure, match="which is taken; --rest-port 0"):
+        with pytest.raises(Failure, match="which is in use; --rest-port 0"):
             up._http_service(up.Request(rest_port=str(port)), "rest", port)
     assert up._http_service(up.Request(), "rest", unused_port()) is not None
+
+
+def test_a_line_is_one_write(tmp_path: Path) -> None:
+    """Lines of several processes on one terminal do not run into each other, buffered or not."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ports = ("--port", "0", "--registry-port", "0", "--rest-port", "0")
+    # Log lines come from the services themselves, ready lines through the supervisor.
+    settings = ("--set", "unknown.key=1", "--log-level", "info")
+    with ours, theirs:
+        ours.settimeout(120)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "headrace", "up", "--data", str(tmp_path), *ports, *settings],
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            stdout=theirs.fileno(),
+            stderr=theirs.fileno(),
+        )
+        try:
+            writes: list[bytes] = []
+            while sum(b" ready on " in each for each in writes) < 4:
+                writes.append(ours.recv(1 << 16))
+        finally:
+            process.terminate()
+            assert process.wait(120) == 0
+    assert [each for each in writes if not each.endswith(b"\n")] == []
+    assert [each for each in writes if each.count(b"ready on") > 1] == []

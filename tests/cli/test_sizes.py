@@ -29,7 +29,7 @@ def test_amounts_are_read(text: str, size: int) -> None:
 @pytest.mark.parametrize("text", ["", "KB", "many", "1XB", "-1", "1iB", "1e9"])
 def test_what_is_no_amount_is_refused(text: str) -> None:
     """By the name of the option, with an example."""
-    with pytest.raises(WrongUsage, match=r"--disk .* is no amount of data"):
+    with pytest.raises(WrongUsage, match=r"--disk .* is not an amount of data"):
         parse_bytes(text, "--disk")
 
 

@@ -28,7 +28,7 @@ def test_an_address_has_a_host_and_maybe_a_port(text: str, expected: Address) ->
 @pytest.mark.parametrize("text", ["", ":9092", "a:0", "a:65536", "a:b", "::1:9092", "a b:1", "a/b"])
 def test_anything_else_is_no_address(text: str) -> None:
     """The complaint shows the text and the form."""
-    with pytest.raises(WrongUsage, match="is no address; write HOST:PORT"):
+    with pytest.raises(WrongUsage, match="is not an address; write HOST:PORT"):
         parse_address(text)
 
 

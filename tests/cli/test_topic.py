@@ -6,6 +6,8 @@ import json
 import uuid
 from collections.abc import Callable
 
+import pytest
+
 from tests.cli.conftest import Headrace
 
 
@@ -67,6 +69,23 @@ def test_the_brokers_refusal_is_told_in_its_words(live: Headrace) -> None:
         assert outcome.code == 1
         assert complaint in outcome.err
         assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("count", ["50000", "1000000", str(2**31 - 1), str(2**40)])
+@pytest.mark.parametrize("words", [("create", "too-large"), ("alter", "TOPIC")], ids=" ".join)
+def test_more_partitions_than_a_request_may_create_are_rejected(
+    live: Headrace, topic: str, words: tuple[str, str], count: str
+) -> None:
+    """By the broker, or by the client where no request could hold the number: one line, a limit."""
+    verb, name = words[0], words[1].replace("TOPIC", topic)
+    outcome = live("topic", verb, name, "--partitions", count)
+    assert outcome.code == 1
+    assert "at most 10,000 partitions" in outcome.err
+    assert "bug" not in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+    partitions = described(live, topic)["partitions"]
+    assert isinstance(partitions, list)
+    assert len(partitions) == 1
 
 
 def test_topics_are_listed_by_pattern(live: Headrace, topic: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headrace.cli.administration.hanging import open_for, orphans_among
 from headrace.cli.administration.transactions import Described, ProducerState
+from tests.cli.conftest import Headrace
 
 NOW_MS = 1_000_000
 
@@ -34,3 +35,9 @@ def test_an_orphan_is_one_that_no_coordinator_will_end() -> None:
     assert orphans_among([mine], known(1)) == [mine]
     assert orphans_among([mine], known(1, ("orders", 1), ("bills", 0))) == [mine]
     assert orphans_among([mine], known(1, ("orders", 0))) == []
+
+
+def test_the_help_says_what_the_age_is_counted_from(headrace: Headrace) -> None:
+    """The last write of a transaction, not its beginning."""
+    told = " ".join(headrace("transaction", "find-hanging", "--help").out.replace("│", " ").split())
+    assert "Only transactions without a write for this long" in told

@@ -99,9 +99,9 @@ def test_a_port_that_cannot_be_is_wrong_usage(port: str) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "complaint"),
     [
-        (["--brokers", "0"], 2, '--brokers "0" is no number'),
+        (["--brokers", "0"], 2, '--brokers "0" is not a number'),
         (["--brokers", "3", "--set", "broker.id=1"], 1, "broker.id=1 is not for several brokers"),
-        (["--only", "broker,console"], 2, '"console" is no service'),
+        (["--only", "broker,console"], 2, '"console" is not a service'),
         (["--registry-port", "x"], 2, "from 0 to 65535"),
         (["--set", "x"], 2, '--set "x" has no value'),
         (["--log-level", "loud"], 2, "use debug, info, warning, error"),
@@ -120,6 +120,47 @@ def test_what_cannot_be_run_is_told_in_one_line(
     assert complaint in outcome.err
     assert outcome.err.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("only", ["broker", "broker,registry"])
+@pytest.mark.parametrize("brokers", ["1", "2"])
+def test_a_data_folder_that_cannot_be_is_named(
+    headrace: Headrace, tmp_path: Path, only: str, brokers: str
+) -> None:
+    """A file, or a folder inside of one: the path, the reason, and --data."""
+    file = tmp_path / "README.md"
+    file.write_text("text")
+    for path, reason in ((file, "it is a file"), (file / "data", "Not a directory")):
+        words = ("--data", str(path), "--only", only, "--port", "0", "--brokers", brokers)
+        outcome = headrace("up", *words)
+        assert outcome.code == 1
+        assert f"{path} cannot be used as a data folder ({reason})" in outcome.err
+        assert "--data" in outcome.err
+        assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [(), ("--only", "broker"), ("--brokers", "2")], ids=" ".join)
+def test_a_port_in_use_is_reported_with_its_owner_and_the_option(
+    headrace: Headrace, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """--port chose it, so --port is the remedy, and not `listeners`."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        outcome = headrace("up", "--data", str(tmp_path / "data"), "--port", port, *words)
+        assert outcome.code == 1
+        assert f"127.0.0.1:{port}, which is in use by " in outcome.err
+        assert f"pid {os.getpid()}" in outcome.err
+        assert "--port; 0 takes a free one" in outcome.err
+        assert "listeners" not in outcome.err
+
+
+def test_an_address_of_another_machine_is_reported(headrace: Headrace, tmp_path: Path) -> None:
+    """192.0.2.0/24 is nobody's: the option that named it is the remedy."""
+    words = ("--host", "192.0.2.1", "--only", "broker", "--data", str(tmp_path))
+    outcome = headrace("up", *words)
+    assert outcome.code == 1
+    assert "cannot listen on 192.0.2.1:9092" in outcome.err
+    assert "--host" in outcome.err
 
 
 def test_a_config_that_is_no_text_is_refused(tmp_path: Path) -> None:
@@ -165,7 +206,7 @@ def test_one_of_several_brokers_has_the_metrics() -> None:
         assert (first["metrics.listener"], left_out) == ("127.0.0.94:9404", "")
         second, other, left_out = with_metrics(request, {})
         assert (second["metrics.listener"], other) == ("", None)
-        assert left_out.startswith("metrics left out: 127.0.0.94:9404 is taken; --set ")
+        assert left_out.startswith("metrics left out: 127.0.0.94:9404 is in use; --set ")
 
 
 def test_a_broker_loads_no_terminal_library() -> None:

@@ -18,6 +18,7 @@ from headrace.cli.brokers import settings_of, several
 from headrace.cli.failures import Failure
 from headrace.cli.up import Request, http_settings
 from headrace.client.settings import client_settings
+from tests.cli.conftest import Headrace
 
 WORDS = [sys.executable, "-m", "headrace", "up", "--brokers", "2", "--port", "0"]
 
@@ -46,12 +47,27 @@ def test_services_are_told_of_all_brokers() -> None:
     assert settings["kafkastore.bootstrap.servers"] == "127.0.0.1:2,127.0.0.1:3"
 
 
+def test_what_a_cluster_needs_is_named_once_and_first(
+    headrace: Headrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bare installation has neither kazoo nor Java nor ZooKeeper: one line, nothing started."""
+    monkeypatch.setitem(sys.modules, "kazoo", None)
+    monkeypatch.setenv("JAVA_HOME", "/no/java")
+    monkeypatch.setenv("ZOOKEEPER_HOME", "/no/zookeeper")
+    outcome = headrace("up", "--brokers", "3", "--data", str(tmp_path / "data"), "--port", "0")
+    assert outcome.code == 1
+    assert outcome.err.count("\n") == 1
+    for named in ("headrace[cluster]", "install Java 17", "/no/zookeeper"):
+        assert named in outcome.err
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_named_zookeeper_is_not_started(tmp_path: Path) -> None:
     """The brokers do not wait for one either."""
-    own = several(Request(data=str(tmp_path)), 2)
+    own = several(Request(data=str(tmp_path), port="0"), 2)
     assert [service.name for service in own] == ["zookeeper", "broker-0", "broker-1"]
     assert own[1].needs == ("zookeeper",)
-    named = several(Request(data=str(tmp_path), zookeeper="zk:2181"), 2)
+    named = several(Request(data=str(tmp_path), port="0", zookeeper="zk:2181"), 2)
     assert [(service.name, service.needs) for service in named] == [
         ("broker-0", ()),
         ("broker-1", ()),
@@ -62,7 +78,7 @@ def test_the_folder_of_a_single_broker_is_refused(tmp_path: Path) -> None:
     """Its topics are in a store of its own, which the cluster would not find."""
     (tmp_path / "meta.properties").write_text("version=0\n")
     with pytest.raises(Failure, match="holds the data of a single broker"):
-        several(Request(data=str(tmp_path)), 2)
+        several(Request(data=str(tmp_path), port="0"), 2)
 
 
 def ready(lines: IO[str], count: int) -> dict[str, str]:
@@ -104,7 +120,7 @@ def test_a_cluster_runs_heals_and_stops_in_order(tmp_path: Path) -> None:
         up.send_signal(signal.SIGINT)
         _, err = up.communicate(timeout=60)
     assert up.returncode == 0, err
-    assert "was killed by SIGKILL; it is started again in 0.5 s" in err
+    assert "was killed by SIGKILL; restarting in 0.5 s" in err
     deadline = time.monotonic() + 10
     while Path(f"/proc/{java}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -106,7 +106,7 @@ def test_wrong_usage_is_named(headrace: Headrace, tmp_path: Path) -> None:
     assert headrace("zookeeper", "--servers", "0").code == 2
     done = headrace("zookeeper", "--config", str(file), "--data", str(tmp_path))
     assert done.code == 2
-    assert 'clientPort "many" is no port' in done.err
+    assert 'clientPort "many" is not a port' in done.err
     assert headrace("zookeeper", "--config", str(tmp_path / "nowhere")).code == 2
     assert "headrace zookeeper --servers 3" in headrace("zookeeper", "--help").out
 

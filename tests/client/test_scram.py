@@ -60,7 +60,7 @@ def test_text_is_prepared() -> None:
         (b"r=rOprNGfwEbeRWgbNEkqOx,s=W22ZaJ0S,i=many", "iterations"),
         (b"r=rOprNGfwEbeRWgbNEkqOx,s=???,i=4096", "base64"),
         (b"r=rOprNGfwEbeRWgbNEkqOx,i=4096", "salt"),
-        (b"\xff\xfe", "no text"),
+        (b"\xff\xfe", "not text"),
         (b"", "nonce"),
     ],
 )

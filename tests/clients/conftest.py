@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tests.clients.raw import Connection
 
 pytest.register_assert_rewrite(
+    "tests.clients.cluster.observing",
     "tests.clients.contract",
     "tests.clients.requests",
     "tests.clients.consumer.application",

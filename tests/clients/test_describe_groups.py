@@ -49,8 +49,9 @@ def test_authorized_operations_are_told_on_request(
     stable_alone(connection, group)
     request = DescribeGroupsRequest(groups=[group], include_authorized_operations=True)
     (found,) = connection.ask(request, version).groups
-    read, delete, describe = 3, 6, 8
-    assert all(found.authorized_operations & (1 << each) for each in (read, delete, describe))
+    read, delete, describe, describe_configs, alter_configs = 3, 6, 8, 10, 11
+    allowed = (read, delete, describe, describe_configs, alter_configs)
+    assert found.authorized_operations == sum(1 << each for each in allowed)
 
 
 @pytest.mark.parametrize("version", range(7))

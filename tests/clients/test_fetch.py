@@ -57,6 +57,18 @@ def test_every_version_by_id(connection: Connection, topic: str, version: int) -
     assert [header.base_offset for header in batch_headers(found.partitions[0].records)] == [0]
 
 
+@pytest.mark.parametrize("version", [4, 9, 10])
+def test_a_zstd_topic_needs_version_10(
+    connection: Connection, new_topic: Callable[..., str], version: int
+) -> None:
+    """KIP-110: an older client cannot read what the topic's own codec makes of the records."""
+    topic = new_topic(config={"compression.type": "zstd"})
+    produced(connection, topic, numbered_records(2))
+    result = fetched(connection, topic, 0, version=version)
+    expected = Error.NONE if version >= 10 else Error.UNSUPPORTED_COMPRESSION_TYPE
+    assert result.error_code == expected
+
+
 def test_the_middle_of_a_batch_returns_the_whole_batch(connection: Connection, topic: str) -> None:
     """Batches are never cut open: the client drops the head it did not ask for."""
     produced(connection, topic, numbered_records(10))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -49,11 +48,16 @@ class TestLibrdkafka(
     ) -> None:
         """Without a key the client spreads records over all partitions that metadata shows."""
         topic = new_topic(partitions=4)
-        records = [Record(None, b"", FIRST_TIMESTAMP_MS) for _ in range(400)]
-        delivered = client.deliver(topic, -1, records, {"sticky.partitioning.linger.ms": 0})
-        counts = Counter(str(message.partition()) for message in delivered)
-        assert sorted(counts) == ["0", "1", "2", "3"]
-        assert min(counts.values()) > 50
+        records = [Record(None, b"", FIRST_TIMESTAMP_MS) for _ in range(100)]
+        reached: set[int | None] = set()
+        # Each call chooses at least once more; that one of four is left out of 60 choices has odds
+        # of one in eight millions.
+        for _ in range(60):
+            delivered = client.deliver(topic, -1, records, {"sticky.partitioning.linger.ms": 0})
+            reached |= {message.partition() for message in delivered}
+            if len(reached) == 4:
+                break
+        assert reached == {0, 1, 2, 3}
 
     @pytest.mark.spec("slides:A12", "admin:RQ-16")
     def test_a_dead_first_bootstrap_address_does_no_harm(self, bootstrap: str, topic: str) -> None:

@@ -10,10 +10,19 @@ import pytest
 
 from headrace.errors import Error
 from headrace.types import ZERO_UUID
+from headrace.wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
 from headrace.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.clients.contract import eventually
 from tests.clients.raw import Connection
-from tests.clients.requests import METADATA_VERSION, metadata_request, topic_id_of
+from tests.clients.requests import (
+    METADATA_VERSION,
+    TIMEOUT_MS,
+    metadata_request,
+    topic_id_of,
+)
 
 NOT_ASKED = -2147483648
 
@@ -143,3 +152,19 @@ def test_permissions_are_told_only_when_asked_for(connection: Connection, topic:
     request.include_topic_authorized_operations = True
     (found,) = connection.ask(request, METADATA_VERSION).topics
     assert found.topic_authorized_operations != NOT_ASKED
+
+
+def test_a_large_topic_is_described_as_it_is_now(
+    connection: Connection, new_topic: Callable[..., str]
+) -> None:
+    """It is described again after it has grown, and once however often one request names it."""
+    topic = new_topic(partitions=100)
+    assert len(described(connection, topic).partitions) == 100
+    assert described(connection, topic) == described(connection, topic)
+    grown = CreatePartitionsTopic(name=topic, count=101, assignments=None)
+    request = CreatePartitionsRequest(topics=[grown], timeout_ms=TIMEOUT_MS, validate_only=False)
+    (result,) = connection.ask(request, 3).results
+    assert result.error_code == Error.NONE
+    eventually(lambda: len(described(connection, topic).partitions) == 101, "the new partition")
+    twice = connection.ask(metadata_request(topic, topic), METADATA_VERSION)
+    assert [each.name for each in twice.topics] == [topic]

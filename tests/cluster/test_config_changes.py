@@ -135,8 +135,8 @@ def test_broker_107_falls_through_when_a_dynamic_value_is_deleted(image: Cluster
 def test_replacing_dynamic_settings_of_a_broker(image: ClusterImage) -> None:
     """AlterConfigs for one broker and for all."""
     static = BrokerConfig()
-    assert alter_broker(image, 107, {"num.io.threads": "4"}, static) == BrokerConfigChanged(
-        107, {"num.io.threads": "4"}
+    assert alter_broker(image, 107, {"log.cleaner.threads": "4"}, static) == BrokerConfigChanged(
+        107, {"log.cleaner.threads": "4"}
     )
     assert alter_broker(image, None, {"preallocate": None}, static) == BrokerConfigChanged(None, {})
 
@@ -144,12 +144,13 @@ def test_replacing_dynamic_settings_of_a_broker(image: ClusterImage) -> None:
 @pytest.mark.parametrize(
     ("broker_id", "op", "error", "text"),
     [
-        (9, ConfigOp("num.io.threads", SET, "1"), Error.BROKER_ID_NOT_REGISTERED, "id 9"),
-        (107, ConfigOp("num.io.threads", SET, "0"), Error.INVALID_REQUEST, "at least 1"),
+        (9, ConfigOp("log.cleaner.threads", SET, "1"), Error.BROKER_ID_NOT_REGISTERED, "id 9"),
+        (107, ConfigOp("num.replica.fetchers", SET, "0"), Error.INVALID_REQUEST, "at least 1"),
         (107, ConfigOp("num.partitions", SET, "3"), Error.INVALID_REQUEST, "server.properties"),
         (107, ConfigOp("num.partitions", DELETE), Error.INVALID_REQUEST, "server.properties"),
         (107, ConfigOp("no.such.key", SET, "1"), Error.INVALID_REQUEST, "Unknown broker config"),
-        (None, ConfigOp("listeners", SET, "PLAINTEXT://:1"), Error.INVALID_REQUEST, "one broker"),
+        (None, ConfigOp("cordoned.log.dirs", SET, "*"), Error.INVALID_REQUEST, "one broker"),
+        (107, ConfigOp("num.io.threads", SET, "9"), Error.INVALID_REQUEST, "server.properties"),
         (
             None,
             ConfigOp("listener.name.x.ssl.client.auth", SET, "none"),
@@ -161,6 +162,12 @@ def test_replacing_dynamic_settings_of_a_broker(image: ClusterImage) -> None:
             ConfigOp("log.cleaner.min.compaction.lag.ms", SET, "9"),
             Error.INVALID_REQUEST,
             "log.cleaner.max.compaction.lag.ms",
+        ),
+        (
+            107,
+            ConfigOp("listener.name.clients.ssl.keystore.password", SET, "hunter2"),
+            Error.INVALID_REQUEST,
+            "password.encoder.secret",
         ),
     ],
 )

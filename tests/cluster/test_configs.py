@@ -38,15 +38,15 @@ def test_removing_a_level_exposes_the_next() -> None:
 @pytest.mark.spec("admin:RQ-21", "admin:RQ-22", "admin:RQ-24")
 def test_a_dynamic_value_of_one_broker_wins_over_that_of_all() -> None:
     """The broker's own getters follow the same order, without a restart."""
-    static = BrokerConfig({"num.io.threads": "4"})
+    static = BrokerConfig({"log.cleaner.threads": "4"})
     assert (
-        static.with_dynamic({"num.io.threads": "6"}, {"num.io.threads": "5"}).get_int(
-            "num.io.threads"
+        static.with_dynamic({"log.cleaner.threads": "6"}, {"log.cleaner.threads": "5"}).get_int(
+            "log.cleaner.threads"
         )
         == 6
     )
-    assert static.with_dynamic({}, {"num.io.threads": "5"}).get_int("num.io.threads") == 5
-    assert static.get_int("num.io.threads") == 4
+    assert static.with_dynamic({}, {"log.cleaner.threads": "5"}).get_int("log.cleaner.threads") == 5
+    assert static.get_int("log.cleaner.threads") == 4
 
 
 @pytest.mark.spec("admin:RQ-23")
@@ -174,16 +174,16 @@ def test_a_topic_setting_shows_where_it_comes_from() -> None:
 def test_a_broker_lists_every_setting() -> None:
     """Types, read-only flags and sources are those of DescribeConfigs v3 and later."""
     broker = BrokerConfig(
-        {"num.partitions": "3", "log.retention.hours": "1"}, dynamic={"num.io.threads": "9"}
+        {"num.partitions": "3", "log.retention.hours": "1"}, dynamic={"log.cleaner.threads": "9"}
     )
     entries = {entry.name: entry for entry in describe_broker(broker)}
     assert list(entries) == list(BROKER_KEYS)
     assert entries["num.partitions"].read_only
     assert entries["num.partitions"].source is ConfigSource.STATIC_BROKER_CONFIG
-    assert entries["num.io.threads"].value == "9"
-    assert entries["num.io.threads"].source is ConfigSource.DYNAMIC_BROKER_CONFIG
-    assert not entries["num.io.threads"].read_only
-    assert entries["num.io.threads"].type is ConfigType.INT
+    assert entries["log.cleaner.threads"].value == "9"
+    assert entries["log.cleaner.threads"].source is ConfigSource.DYNAMIC_BROKER_CONFIG
+    assert not entries["log.cleaner.threads"].read_only
+    assert entries["log.cleaner.threads"].type is ConfigType.INT
     assert entries["broker.rack"].value is None
     assert entries["log.retention.ms"].value is None
     assert entries["log.retention.ms"].synonyms[0].name == "log.retention.hours"
@@ -206,11 +206,11 @@ def test_passwords_are_never_described() -> None:
 
 def test_the_cluster_default_lists_only_what_is_set() -> None:
     """The empty broker name stands for all brokers; there are no defaults below it."""
-    configs = {"num.io.threads": "5", "log.retention.ms": "7"}
+    configs = {"log.cleaner.threads": "5", "log.retention.ms": "7"}
     entries = describe_cluster_default(configs)
-    assert [entry.name for entry in entries] == ["log.retention.ms", "num.io.threads"]
+    assert [entry.name for entry in entries] == ["log.cleaner.threads", "log.retention.ms"]
     assert {entry.source for entry in entries} == {ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG}
-    assert one(describe_cluster_default(configs, ["num.io.threads"])).value == "5"
+    assert one(describe_cluster_default(configs, ["log.cleaner.threads"])).value == "5"
 
 
 def test_a_group_falls_back_to_its_coordinator() -> None:

@@ -91,7 +91,7 @@ def test_a_refusal_names_feature_level_and_reason(
 def test_a_downgrade_does_not_raise(image: ClusterImage) -> None:
     """Who asks for a downgrade is wrong about the level if it would rise."""
     image.apply(update_features(image, [FeatureUpdate(GROUP_VERSION, 0, SAFE)]))
-    with pytest.raises(ClientFault, match="no downgrade, the level is 0"):
+    with pytest.raises(ClientFault, match="not a downgrade, the level is 0"):
         update_features(image, [FeatureUpdate(GROUP_VERSION, 1, UNSAFE)])
 
 

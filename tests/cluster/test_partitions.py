@@ -14,6 +14,7 @@ from headrace.cluster.partitions import (
     elect,
     elect_preferred,
     elect_unclean,
+    make_way,
     replicas_lost,
     shut_down,
     step_down,
@@ -185,6 +186,22 @@ def test_partitions_of_a_failed_disk_move_while_the_broker_lives() -> None:
     assert partition_of(image) == PartitionImage((0, 1, 2), (1, 2), 1, 1, 1)
     assert partition_of(image, number=1).leader == 0
     assert replicas_lost(image, 0, hit, CLEAN) == []
+
+
+def test_a_full_disk_makes_way_for_replicas_with_room() -> None:
+    """It leads on where nobody has room, and leaves the ISR only where it cannot follow."""
+    image = with_topics(
+        cluster(),
+        NewTopic("t", assignments=[(0, [0, 1, 2]), (1, [0, 1, 2]), (2, [1, 0, 2]), (3, [1, 0, 2])]),
+    )
+    successors = {TopicPartition("t", 0): {2}, TopicPartition("t", 1): {5}}
+    stuck = [TopicPartition("t", 0), TopicPartition("t", 2), TopicPartition("gone", 1)]
+    image.apply(make_way(image, 0, successors, stuck))
+    assert partition_of(image) == PartitionImage((0, 1, 2), (1, 2), 2, 1, 1)
+    assert partition_of(image, number=1) == PartitionImage((0, 1, 2), (0, 1, 2), 0, 0, 0)
+    assert partition_of(image, number=2) == PartitionImage((1, 0, 2), (1, 2), 1, 0, 1)
+    assert partition_of(image, number=3) == PartitionImage((1, 0, 2), (1, 0, 2), 1, 0, 0)
+    assert make_way(image, 0, successors, stuck) == []
 
 
 def test_the_last_copy_on_a_failed_disk_waits_for_its_repair() -> None:

@@ -163,7 +163,7 @@ def test_an_image_survives_the_tree(tree: LocalTree) -> None:
         image,
         PartitionChanged("a", 0, PartitionImage((0, 1), (1,), 1, 1, partition_epoch=1)),
         TopicConfigChanged("a", {"segment.bytes": "1000000"}),
-        BrokerConfigChanged(1, {"num.io.threads": "4"}),
+        BrokerConfigChanged(1, {"log.cleaner.threads": "4"}),
         BrokerConfigChanged(None, {"log.retention.ms": "1000"}),
         GroupConfigChanged("g", {"consumer.session.timeout.ms": "50000"}),
         FeaturesChanged({"transaction.version": 1}, epoch=1),

@@ -174,7 +174,7 @@ def test_a_write_without_an_answer_has_an_unknown_outcome(
         write = pool.submit(tree.set, "/n", b"1", 0)
         others_ear.wait_for(NodeEvent(Change.CHANGED, "/n"))
         wire.cut()
-        with pytest.raises(OutcomeUnknown, match="read anew"):
+        with pytest.raises(OutcomeUnknown, match="read again"):
             write.result(timeout=20)
         wire.heal()
         assert tree.get("/n") == Node(b"1", 1)

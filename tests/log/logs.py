@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from headrace.log import Appended, LogConfig, LogSlice, Origin, PartitionLog
+from headrace.log.directory import LogDirectory
 from headrace.records.batch import read_header, split_batches
 from headrace.records.builder import BatchBuilder
 from headrace.records.control import EndTxnMarker, build_end_txn_marker
@@ -63,6 +64,13 @@ def marker(*, commit: bool, producer_id: int, epoch: int = 0) -> memoryview:
             timestamp=NOW_MS,
         )
     )
+
+
+def remove_doomed(directory: LogDirectory, now_ms: int) -> int:
+    """Remove the deleted logs whose time has come; how many there were."""
+    due = directory.take_doomed(now_ms)
+    directory.remove_folders(due)
+    return len(due)
 
 
 def append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,11 +23,12 @@ from headrace.log.log import PartitionLog
 from headrace.log.origin import Origin
 from headrace.log.placement import choose_directory
 from headrace.records.builder import BatchBuilder
-from headrace.runtime.disk import Disk
+from headrace.runtime.disk import Disk, read_all
 from headrace.runtime.os_disk import OsDisk
 from headrace.testing.memory_disk import MemoryDisk, SimulatedCrash
 from headrace.types import ZERO_UUID, TopicPartition
 from tests.log import logs
+from tests.log.logs import remove_doomed
 
 NOW_MS = 1_700_000_000_000
 CONFIG = LogConfig(file_delete_delay_ms=60_000)
@@ -281,6 +283,26 @@ def test_a_damaged_checkpoint_is_reported_and_not_needed(
     again.close()
 
 
+def test_recovery_points_that_cannot_be_corrected_are_forgotten() -> None:
+    """On a full disk a cut cannot be noted; then nothing is believed, and it is written later."""
+    disk = MemoryDisk(folders=["/data"])
+    directory, _ = start("/data", disk=disk)
+    log = create(directory, ORDERS_0, records=10)
+    log.flush()
+    directory.write_checkpoints()
+    log.truncate_to(4)
+    disk.capacity_bytes = 1
+    with pytest.raises(OSError, match="No space"):
+        directory.write_checkpoints()
+    directory.forget_recovery_points()
+    after, _ = start("/data", disk=disk.crash())
+    assert after.logs[ORDERS_0].recovery_point == 0
+    disk.capacity_bytes = None
+    directory.write_checkpoints()
+    text = read_all(disk, "/data/recovery-point-offset-checkpoint").decode()
+    assert text.splitlines()[2:] == ["orders 0 4"]
+
+
 def test_progress_is_told(path: Path, directory: LogDirectory) -> None:
     """A long start can show how far it is."""
     for partition in range(3):
@@ -317,10 +339,23 @@ def test_deletion_hides_at_once_and_removes_later(path: Path, directory: LogDire
     assert len(doomed) == len("orders-0.") + 32 + len("-delete")
     assert "00000000000000000000.log" in names_in(path / doomed)
     create(directory, ORDERS_0)  # the name is free
-    assert directory.remove_doomed(NOW_MS + 59_999) == 0
-    assert directory.remove_doomed(NOW_MS + 60_000) == 1
+    assert remove_doomed(directory, NOW_MS + 59_999) == 0
+    assert remove_doomed(directory, NOW_MS + 60_000) == 1
     assert doomed not in names_in(path)
-    assert directory.remove_doomed(NOW_MS + 60_000) == 0
+    assert remove_doomed(directory, NOW_MS + 60_000) == 0
+
+
+def test_a_reader_of_a_deleted_log_does_not_go_on_with_its_successor(
+    directory: LogDirectory,
+) -> None:
+    """The new log of the same name has files of the same names, perhaps of the same inodes."""
+    piece = create(directory, ORDERS_0, records=3).read(0, 10_000, up_to=3)
+    assert piece.data()
+    directory.delete(ORDERS_0, NOW_MS)
+    remove_doomed(directory, NOW_MS + 60_000)
+    create(directory, ORDERS_0, records=3)
+    with pytest.raises(FileNotFoundError):
+        piece.data()
 
 
 def test_deletion_goes_on_after_a_restart(path: Path, directory: LogDirectory) -> None:
@@ -334,7 +369,7 @@ def test_deletion_goes_on_after_a_restart(path: Path, directory: LogDirectory) -
     assert report.loaded == 0
     assert len(report.doomed) == 2
     shutil.rmtree(path / report.doomed[0])  # an impatient person
-    assert again.remove_doomed(NOW_MS) == 2
+    assert remove_doomed(again, NOW_MS) == 2
     assert not [name for name in names_in(path) if name.endswith("-delete")]
     again.close()
 
@@ -400,7 +435,7 @@ def test_a_failed_directory_serves_and_writes_nothing(path: Path, directory: Log
         lambda: directory.create(ORDERS_1, TOPIC_ID, CONFIG, NOW_MS),
         lambda: directory.delete(ORDERS_0, NOW_MS),
         lambda: directory.assign_topic_id(ORDERS_0, TOPIC_ID),
-        lambda: directory.remove_doomed(NOW_MS),
+        lambda: remove_doomed(directory, NOW_MS),
         directory.write_checkpoints,
     ]
     for action in refused:
@@ -528,8 +563,9 @@ def live(disk: MemoryDisk, done: list[str]) -> None:
     done.append("created 1")
     directory.write_checkpoints()
     directory.delete(ORDERS_1, NOW_MS)
+    directory.sync_deletions()
     done.append("deleted 1")
-    directory.remove_doomed(NOW_MS + 60_000)
+    remove_doomed(directory, NOW_MS + 60_000)
     directory.close()
     done.append("closed")
 
@@ -565,6 +601,59 @@ def test_a_crash_at_any_moment_leaves_a_directory_that_loads() -> None:
                 assert report.was_clean
             again.close()
             assert again.online
+
+
+def test_a_deletion_that_finds_no_room_changes_nothing() -> None:
+    """The new name is longer: where it does not fit, the log is served as before."""
+    disk = MemoryDisk(folders=["/data"])
+    directory, _ = start("/data", disk=disk)
+    log = create(directory, ORDERS_0, records=3)
+    disk.make_read_only("/data/orders-0", errno.ENOSPC)
+    with pytest.raises(OSError, match="No space left"):
+        directory.delete(ORDERS_0, NOW_MS)
+    assert directory.logs[ORDERS_0] is log
+    assert len(logs.read_everything(log)) == 3
+    assert not directory.has_unsynced_deletions
+    assert directory.take_doomed(NOW_MS + 60_000) == []
+    disk.mend("/data/orders-0")
+    directory.delete(ORDERS_0, NOW_MS)
+    assert remove_doomed(directory, NOW_MS + 60_000) == 1
+
+
+def test_a_deletion_that_could_not_be_synced_is_not_taken_for_durable() -> None:
+    """The next call tries it again."""
+    disk = MemoryDisk(folders=["/data"])
+    directory, _ = start("/data", disk=disk)
+    create(directory, ORDERS_0, records=3).flush()
+    directory.delete(ORDERS_0, NOW_MS)
+    disk.fail_at(1, OSError(errno.EMFILE, "Too many open files"))
+    with pytest.raises(OSError, match="Too many"):
+        directory.sync_deletions()
+    assert directory.has_unsynced_deletions
+    assert "orders-0" in disk.crash().list("/data")
+    directory.sync_deletions()
+    assert not directory.has_unsynced_deletions
+    assert "orders-0" not in disk.crash().list("/data")
+
+
+def test_a_folder_that_cannot_be_removed_does_not_keep_the_others() -> None:
+    """It is told why, and can be given back to be tried again."""
+    disk = MemoryDisk(folders=["/data"])
+    directory, _ = start("/data", disk=disk)
+    for partition in range(3):
+        create(directory, TopicPartition("orders", partition), records=1)
+        directory.delete(TopicPartition("orders", partition), NOW_MS)
+    stuck, *others = directory.take_doomed(NOW_MS + 60_000)
+    disk.break_path(stuck)
+    faults = directory.remove_folders([stuck, *others])
+    assert list(faults) == [stuck]
+    assert faults[stuck].errno == errno.EIO
+    disk.mend(stuck)
+    assert [f"/data/{name}" for name in disk.list("/data") if "-delete" in name] == [stuck]
+    directory.doom_again(faults, NOW_MS + 70_000)
+    assert remove_doomed(directory, NOW_MS + 69_999) == 0
+    assert remove_doomed(directory, NOW_MS + 70_000) == 1
+    assert not [name for name in disk.list("/data") if "-delete" in name]
 
 
 # Placement.

@@ -25,6 +25,7 @@ from tests.log.logs import (
     marker,
     offsets,
     read_everything,
+    remove_doomed,
     replicated,
 )
 
@@ -98,7 +99,7 @@ def test_everything_is_there_afterwards() -> None:
     assert append(moved).base_offset == len(before)
     assert [name for name in disk.list("/b") if "orders" in name] == ["orders-0"]
     assert MOVED_FROM not in disk.list("/b/orders-0")
-    a.remove_doomed(NOW_MS)
+    remove_doomed(a, NOW_MS)
     assert not [name for name in disk.list("/a") if "orders" in name]
 
 
@@ -321,7 +322,7 @@ class Story:
         moved = move.commit(NOW_MS)
         self.promised = moved.log_end_offset
         move.tidy(moved, NOW_MS)
-        self.a.remove_doomed(NOW_MS)
+        remove_doomed(self.a, NOW_MS)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

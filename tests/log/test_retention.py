@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from random import Random
 from typing import Any
 
@@ -12,6 +13,7 @@ from headrace.log import LogConfig, PartitionLog
 from headrace.testing import MemoryDisk
 from tests.log.logs import (
     EVERYTHING,
+    FOLDER,
     NOW_MS,
     append,
     batch,
@@ -252,3 +254,53 @@ def test_what_was_never_flushed_and_is_gone_needs_no_flush() -> None:
     assert log.recovery_point == 0
     log.apply_retention(NOW_MS + 9 * DAY_MS)
     assert log.recovery_point == log.log_start_offset == 2
+
+
+def test_what_lies_before_the_active_segment_goes_from_a_full_disk() -> None:
+    """There is no room for a new segment; those before it go all the same, and make some."""
+    disk = new_disk()
+    log = daily(disk, 3)
+    log.leader_epochs.assign(1, 1)
+    now = NOW_MS + 100 * DAY_MS
+    disk.capacity_bytes = 0
+    assert log.apply_retention(now) == 2 * SIZE
+    assert (log.log_start_offset, offsets(log)) == (2, [2])
+    assert log.leader_epochs.epoch_at(2) == 1
+    with pytest.raises(OSError, match="No space left"):
+        log.apply_retention(now)
+    assert offsets(log) == [2]
+    disk.capacity_bytes = None
+    assert log.apply_retention(now) == SIZE
+    assert append(log).base_offset == 3
+
+
+def test_a_name_that_finds_no_room_keeps_the_segments_behind_it() -> None:
+    """A longer name may need room. What could be renamed is gone, the rest is there as before."""
+    disk = new_disk()
+    log = daily(disk, 5)
+    disk.make_read_only(f"{FOLDER}/{1:020}.log", errno.ENOSPC)
+    now = NOW_MS + 10 * DAY_MS
+    with pytest.raises(OSError, match="No space left"):
+        log.apply_retention(now)
+    assert (log.log_start_offset, offsets(log)) == (1, [1, 2, 3, 4])
+    disk.mend(f"{FOLDER}/{1:020}.log")
+    log.apply_retention(now)
+    assert (log.log_start_offset, offsets(log)) == (3, [3, 4])
+    log.remove_doomed(now + 60_000)
+    assert files(disk, ".deleted") == []
+    assert offsets(reopened(disk, log.config)) == [3, 4]
+
+
+def test_a_file_that_cannot_be_removed_is_tried_again() -> None:
+    """It does not keep the others, and after another delay it goes as well."""
+    disk = new_disk()
+    log = daily(disk, 5)
+    now = NOW_MS + 10 * DAY_MS
+    log.apply_retention(now)
+    disk.make_read_only(f"{FOLDER}/{0:020}.log.deleted", errno.EIO)
+    with pytest.raises(OSError, match="Input/output error"):
+        log.remove_doomed(now + 60_000)
+    assert files(disk, ".log.deleted") == [f"{0:020}.log.deleted"]
+    disk.mend(f"{FOLDER}/{0:020}.log.deleted")
+    log.remove_doomed(now + 120_000)
+    assert files(disk, ".deleted") == []

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from headrace.errors import ClientFault, Error
 from headrace.log import LogConfig, Origin, PartitionLog
 from tests.log.logs import (
+    EVERYTHING,
     NOW_MS,
     append,
     file_bytes,
@@ -59,6 +60,18 @@ def test_whole_segments_go_with_their_files() -> None:
     assert log.log_end_offset == second
     assert len(log.segments) == 2
     assert offsets(log) == list(range(second))
+
+
+@pytest.mark.parametrize("cut", [0, 4])
+def test_a_reader_does_not_go_on_over_a_cut(cut: int) -> None:
+    """Other records take the place of those that are cut: a slice from before is over."""
+    log = long_log(3)
+    piece = log.read(0, EVERYTHING, up_to=log.log_end_offset)
+    assert piece.data()
+    log.truncate_to(cut)
+    append(log, count=2)
+    with pytest.raises(FileNotFoundError):
+        piece.data()
 
 
 def test_epochs_behind_the_cut_are_forgotten() -> None:

@@ -57,7 +57,8 @@ def segment() -> bytes:
         )
     )
     plain = batch_of(RECORDS, base_offset=next_offset())
-    batches.append(recompress(*opened(plain), Codec.SNAPPY))
+    header, view = opened(plain)
+    batches.append(recompress(header, view[HEADER_SIZE:], Codec.SNAPPY))
     plain = batch_of(RECORDS, base_offset=next_offset())
     stamped = restamp(
         memoryview(plain), timestamp_type=TimestampType.LOG_APPEND_TIME, max_timestamp=NOW_MS + 10

@@ -17,9 +17,9 @@ from headrace.records.batch import (
     seal,
     split_batches,
 )
-from headrace.records.compression import Codec
+from headrace.records.compression import Codec, windows
 from headrace.records.control import parse_control
-from headrace.records.recompress import recompress
+from headrace.records.inspection import Inspection, heads
 from headrace.records.record import count_records, iterate
 from tests.records.samples import RECORDS, batch_of, patient
 
@@ -54,7 +54,12 @@ def walk(data: bytes) -> None:
         for record in iterate(header, view, LIMIT):
             if header.is_control:
                 parse_control(record)
-        recompress(header, view, Codec.LZ4, max_bytes=LIMIT)
+        inspection = Inspection(header.record_count, counts_up=True, needs_keys=True)
+        pieces = list(windows(header.compression, view[HEADER_SIZE : header.size], LIMIT))
+        for piece in pieces:
+            inspection.feed(piece)
+        inspection.finish()
+        assert sum(head is not None for head in heads(pieces)) == header.record_count
         check_from_client(header)
         check_batch(view, header)
 

@@ -1,4 +1,4 @@
-"""Who may ask: basic authentication, TLS, and pages of other origins."""
+"""Who may ask: basic authentication, and TLS."""
 
 from __future__ import annotations
 
@@ -74,22 +74,3 @@ def test_listeners_may_be_https(start_proxy: Callable[..., Service], tmp_path: P
         connection.close()
         with pytest.raises((OSError, http.client.HTTPException)):
             proxy.get("/", timeout_s=5)
-
-
-def test_other_origins_are_let_in_only_where_set(
-    start_proxy: Callable[..., Service], proxy: Service
-) -> None:
-    """CORS is off by default; access.control.allow.origin names who may."""
-    origin = {"Origin": "https://shop.example"}
-    assert "access-control-allow-origin" not in proxy.get("/", headers=origin).headers
-    with start_proxy({"access.control.allow.origin": "https://shop.example"}) as open_proxy:
-        reply = open_proxy.get("/topics", headers=origin)
-        assert reply.headers["access-control-allow-origin"] == "https://shop.example"
-        other = open_proxy.get("/topics", headers={"Origin": "https://other.example"})
-        assert "access-control-allow-origin" not in other.headers
-        preflight = open_proxy.request(
-            "OPTIONS",
-            "/topics/t",
-            headers={**origin, "Access-Control-Request-Method": "POST"},
-        )
-        assert preflight.status == 200

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -107,3 +112,93 @@ def test_peers_may_be_named_in_the_settings(
             assert other.post(f"{base}/subscription", {"topics": [topic]}).status == 204
             assert proxy.get(f"{base}/subscription").json == {"topics": [topic]}
             proxy.delete(base)
+
+
+@contextmanager
+def answering(statuses: list[int]) -> Iterator[str]:
+    """The address of something in front of an instance, which answers the first of these for it."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(statuses[0])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *parts: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def assert_is_passed_over(other: Service, peer: str, status: int, group: str) -> None:
+    """A new instance may have any name, one that nobody has is 40403, and the log says why."""
+    base = create(other, group)
+    assert other.delete(base).status == 204
+    assert error_of(other.get(f"{base}/subscription")) == NOT_FOUND
+    assert f"the instance {peer} answered {status}" in other.output
+
+
+def test_an_answer_that_is_not_the_owners_proves_nothing(
+    start_proxy: Callable[..., Service], fresh_name: str
+) -> None:
+    """It comes from what stands in front of the instances: whether one exists is not known."""
+    statuses = [401, 403, 421, 429, 500, 502, 503]
+    with answering(statuses) as peer, start_proxy({"peers": peer}) as other:
+        while statuses:
+            assert_is_passed_over(other, peer, statuses[0], fresh_name)
+            statuses.pop(0)
+
+
+def test_instances_that_reject_who_passes_on(
+    start_proxy: Callable[..., Service], proxy: Service, tmp_path: Path, fresh_name: str
+) -> None:
+    """421 of one that is called by a name that it does not know, and 401 of one with users."""
+    users = tmp_path / "users"
+    users.write_text("ann: plain:a, admin\n")
+    secured = {"authentication.method": "BASIC", "authentication.users.file": users}
+    misnamed = proxy.url.replace("127.0.0.1", "127.1")
+    with start_proxy(secured) as stranger:
+        for peer, status in ((misnamed, 421), (stranger.url, 401)):
+            with start_proxy({"peers": peer}) as other:
+                assert_is_passed_over(other, peer, status, fresh_name)
+
+
+def test_the_owners_own_troubles_come_back_as_they_are(
+    start_proxy: Callable[..., Service], proxy: Service, topic: str, fresh_name: str
+) -> None:
+    """503 of the instance that has the consumer is its answer, also where it is the first one."""
+    framed = base64.b64encode(b"\0\0\0\0\1x").decode()
+    records = {"records": [{"value": framed}]}
+    assert proxy.post(f"/topics/{topic}", records, content_type=embedded("binary")).status == 200
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        silent = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with (
+            start_proxy({"schema.registry.url": silent}) as owner,
+            start_proxy({"peers": owner.url}) as other,
+        ):
+            base = create(owner, fresh_name, format="avro")
+            assert owner.post(f"{base}/assignments", partitions(topic, 0)).status == 204
+            reply = other.get(f"{base}/records?timeout=30000", accept=embedded("avro"))
+            assert error_of(reply)[:2] == (503, 50302)
+            assert owner.delete(base).status == 204
+
+
+def test_a_limit_of_the_owner_is_no_reason_to_forget_it(
+    start_proxy: Callable[..., Service], fresh_name: str
+) -> None:
+    """Who had the consumer last time still has it when it has no time: 429 and not 40403."""
+    limits = {"rate.limit.enable": "true", "rate.limit.permits.per.sec": 1, "rate.limit.burst": 3}
+    with start_proxy(limits) as owner, start_proxy({"peers": owner.url}) as other:
+        base = create(owner, fresh_name)
+        statuses = [other.get(f"{base}/subscription").status for _ in range(20)]
+        assert statuses[0] == 200
+        assert set(statuses) == {200, 429}

@@ -168,7 +168,7 @@ def test_missing_paths(disk: Disk, folder: str) -> None:
             lambda: disk.remove_folder(missing),
             lambda: disk.sync_folder(missing),
             lambda: disk.lock(missing),
-            lambda: disk.free_bytes(missing),
+            lambda: disk.room(missing),
         ],
         NotADirectoryError: [
             lambda: disk.open(inner, create=True),
@@ -222,7 +222,8 @@ def test_syncs_and_free_space(disk: Disk, folder: str) -> None:
     file.append([b"x"])
     file.sync()
     disk.sync_folder(folder)
-    assert disk.free_bytes(folder) > 0
+    total, free = disk.room(folder)
+    assert total >= free > 0
     assert file.read(0, 9) == b"x"
 
 
@@ -283,3 +284,17 @@ def _play(disk: Disk, folder: str, steps: list[tuple[str, str, str, int, bytes]]
             seen.append(error.errno)
     seen.append([(name, read_all(disk, f"{folder}/{name}")) for name in disk.list(folder)])
     return seen
+
+
+def test_an_abandoned_file_is_missing_for_good(disk: Disk, folder: str) -> None:
+    """Another file under its name is not taken for it, whatever is asked of it."""
+    put(disk, f"{folder}/a", b"old")
+    file = disk.open(f"{folder}/a")
+    assert file.read(0, 3) == b"old"
+    file.abandon()
+    disk.remove(f"{folder}/a")
+    put(disk, f"{folder}/a", b"new")
+    for use in (lambda: file.read(0, 3), lambda: file.append([b"x"]), file.sync):
+        with pytest.raises(FileNotFoundError):
+            use()
+    assert read_all(disk, f"{folder}/a") == b"new"

@@ -88,6 +88,34 @@ def test_a_pinned_descriptor_stays_open(tmp_path: Path) -> None:
         file.close()
 
 
+def test_a_closed_file_does_not_open_another_one_of_its_name(tmp_path: Path) -> None:
+    """Evicted, replaced under its name, used again: it is missing, and the other is untouched."""
+    disk = OsDisk(max_open_files=1)
+    old, other = files(disk, tmp_path, 2)
+    old.append([b"old"])
+    other.append([b"evicts it"])
+    (tmp_path / "new").write_bytes(b"new")
+    (tmp_path / "new").rename(tmp_path / "0")
+    before = open_descriptors()
+    for use in (lambda: old.read(0, 3), lambda: old.append([b"!"])):
+        with pytest.raises(FileNotFoundError):
+            use()
+    assert open_descriptors() == before
+    assert (tmp_path / "0").read_bytes() == b"new"
+    other.close()
+
+
+def test_a_pinned_file_that_is_abandoned_closes_when_it_is_free(tmp_path: Path) -> None:
+    """A thread that is inside of the file finishes; then the descriptor goes."""
+    before = open_descriptors()
+    (file,) = files(OsDisk(), tmp_path, 1)
+    file.append([b"content"])
+    with file.descriptor() as descriptor:
+        file.abandon()
+        assert os.pread(descriptor, 99, 0) == b"content"
+    assert open_descriptors() == before
+
+
 def test_all_descriptors_may_be_pinned(tmp_path: Path) -> None:
     """Above the cap more are opened rather than a pinned one closed."""
     disk = OsDisk(max_open_files=2)
@@ -96,6 +124,32 @@ def test_all_descriptors_may_be_pinned(tmp_path: Path) -> None:
         descriptors = [pins.enter_context(file.descriptor()) for file in opened]
         assert len(set(descriptors)) == 5
     for file in opened:
+        file.close()
+
+
+def test_resting_files_give_way_where_descriptors_are_scarce(tmp_path: Path) -> None:
+    """At the limit of the process the handles of other files are closed, and all stay usable."""
+    disk = OsDisk()
+    opened = files(disk, tmp_path, 10)
+    for file in opened:
+        file.append([b"x"])
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = max(int(name) for name in os.listdir("/proc/self/fd"))
+    spare = [os.open("/dev/null", os.O_RDONLY) for _ in range(highest)]  # no gap below is left
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(spare), hard))
+    try:
+        with pytest.raises(OSError, match=os.strerror(errno.EMFILE)):
+            os.open("/dev/null", os.O_RDONLY)
+        (late,) = [disk.open(str(tmp_path / "late"), create=True)]
+        assert late.append([b"y"]) == 0
+        disk.sync_folder(str(tmp_path))
+        assert disk.list(str(tmp_path))[-1] == "late"
+        assert opened[0].read(0, 9) == b"x"
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for descriptor in spare:
+            os.close(descriptor)
+    for file in (*opened, late):
         file.close()
 
 

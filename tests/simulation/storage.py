@@ -13,7 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from headrace.errors import ClientFault, Error
-from headrace.log import Appended, LogConfig
+from headrace.log import Appended, LogConfig, Records
 from headrace.log.compaction import CleanerMemory, Cleaning, make_plan, measure
 from headrace.log.directory import LogDirectory
 from headrace.log.swap import exchange
@@ -48,11 +48,13 @@ class SimulatedPartition(Partition):
 
     is_disk_full: Callable[[], bool]
 
-    def append(self, batches: memoryview, *, acks: int, now_ms: int) -> Appended:
+    def append(
+        self, batches: memoryview, *, acks: int, now_ms: int, records: Records = Records.NOW
+    ) -> Appended:
         if self.is_disk_full():
             # As `Storage.on_disk_fault` of the broker tells it.
             raise ClientFault(Error.KAFKA_STORAGE_ERROR, "the broker's disk is full")
-        return super().append(batches, acks=acks, now_ms=now_ms)
+        return super().append(batches, acks=acks, now_ms=now_ms, records=records)
 
     def append_internal(
         self, batch: bytes, *, now_ms: int, transaction_version: int = 0

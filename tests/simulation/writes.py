@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from headrace.broker.transactional_writes import (
+    Unsettled,
     admit,
     as_told_to_committer,
     as_told_to_producer,
@@ -75,17 +76,18 @@ class Writes:
         else:
             self._produce(call)
 
-    def _produce(self, call: Call) -> None:
+    def _produce(self, call: Call, awaited: Unsettled | None = None) -> None:
         """The write whose turn it is."""
         refused: dict[TopicPartition, Error] = {}
         if call.request.transactional_id is not None:
-            refused, unsettled = self._ask_coordinator(call)
+            refused, unsettled = self._ask_coordinator(call, awaited)
             if unsettled is not None:
                 writes = call.connection.writes
                 if not writes:
                     writes.append(lambda: None)  # holds its place
-                end = unsettled.partition.log.log_end_offset
-                unsettled.partition.when_committed(end, lambda: self._produce(call))
+                unsettled.host.partition.when_committed(
+                    unsettled.end, lambda: self._produce(call, unsettled)
+                )
                 return
         self._append_all(call, refused)
         writes = call.connection.writes
@@ -95,8 +97,8 @@ class Writes:
                 writes[0]()
 
     def _ask_coordinator(
-        self, call: Call
-    ) -> tuple[dict[TopicPartition, Error], Host[TransactionShard] | None]:
+        self, call: Call, awaited: Unsettled | None
+    ) -> tuple[dict[TopicPartition, Error], Unsettled | None]:
         request: ProduceRequest = call.request
         assert request.transactional_id is not None
         refused: dict[TopicPartition, Error] = {}
@@ -114,14 +116,15 @@ class Writes:
         unsettled = None
         transactions: Any = self.transactions
         for producer, partitions in wanted.items():
-            errors, host = admit(
+            errors, later = admit(
                 transactions,
                 request.transactional_id,
                 producer,
                 partitions,
                 adds=call.version >= _PRODUCE_ADDS_SINCE,
+                awaited=awaited,
             )
-            unsettled = unsettled or host
+            unsettled = later or unsettled
             for where, error in errors.items():
                 if error:
                     refused[where] = as_told_to_producer(error, knows_abortable=True)
@@ -164,7 +167,7 @@ class Writes:
 
     # TxnOffsetCommit.
 
-    def commit_offsets(self, call: Call) -> None:
+    def commit_offsets(self, call: Call, awaited: Unsettled | None = None) -> None:
         """Ask the transaction coordinator, wait for what it writes, then let the group decide."""
         request: TxnOffsetCommitRequest = call.request
         offsets = TopicPartition(self._groups.topic_name, self._groups.index_of(request.group_id))
@@ -175,6 +178,7 @@ class Writes:
             ProducerIdentity(request.producer_id, request.producer_epoch),
             [offsets],
             adds=call.version >= _COMMIT_ADDS_SINCE,
+            awaited=awaited,
         )
         error = errors[offsets]
         if error:
@@ -182,8 +186,9 @@ class Writes:
             call.answer(_refused(request, told))
             return
         if unsettled is not None:
-            end = unsettled.partition.log.log_end_offset
-            unsettled.partition.when_committed(end, lambda: self.commit_offsets(call))
+            unsettled.host.partition.when_committed(
+                unsettled.end, lambda: self.commit_offsets(call, unsettled)
+            )
             return
         self._groups.ask(
             request.group_id,

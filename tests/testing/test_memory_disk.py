@@ -361,7 +361,7 @@ def test_full_disk() -> None:
     disk = MemoryDisk(folders=["/data"], capacity_bytes=10)
     file = disk.open("/data/a", create=True)
     file.append([b"123456"])
-    assert disk.free_bytes("/data") == 4
+    assert disk.room("/data") == (10, 4)
     for attempt in (
         lambda: file.append([b"78", b"9ab"]),
         lambda: file.write_at(8, b"xyz"),
@@ -378,7 +378,7 @@ def test_full_disk() -> None:
     disk.open("/data/b", create=True).append([b"0123456789"])
     disk.capacity_bytes = 20
     file.append([b"0123456789"])
-    assert disk.free_bytes("/data") == 0
+    assert disk.room("/data") == (20, 0)
     assert disk.crash().capacity_bytes == 20
 
 
@@ -425,7 +425,7 @@ def test_broken_drive() -> None:
         lambda: disk.list("/one"),
         lambda: disk.exists("/one/a"),
         lambda: disk.is_folder("/one"),
-        lambda: disk.free_bytes("/one"),
+        lambda: disk.room("/one"),
     ):
         with pytest.raises(OSError, match="Input/output error"):
             attempt()

@@ -72,3 +72,14 @@ def test_links_between_documents_lead_somewhere() -> None:
         if name.endswith(".md"):
             for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
                 assert (ROOT / name).parent.joinpath(target).exists(), f"{name} → {target}"
+
+
+def test_every_guide_is_listed() -> None:
+    """In the index of the guides, and in the navigation of the website."""
+    guides = ROOT / "docs" / "guides"
+    index = (guides / "README.md").read_text()
+    navigation = (ROOT / "docs" / "mkdocs.yml").read_text()
+    for page in guides.glob("*/*.md"):
+        name = page.relative_to(guides).as_posix()
+        assert f"]({name})" in index, f"docs/guides/README.md does not list {name}"
+        assert f"guides/{name}\n" in navigation, f"docs/mkdocs.yml does not list {name}"

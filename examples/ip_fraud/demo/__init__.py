@@ -5,4 +5,6 @@ pipeline on Spark, a live table of what it finds, every figure compared with the
 and a plot.
 
     python -m examples.ip_fraud.demo [--seconds N] [--rate N] [--seed N] [--output FOLDER]
+
+The broker is its own; only `-b HOST:PORT` names another.
 """

@@ -15,16 +15,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+from pyspark.errors import PySparkException
+
 from examples.ip_fraud.demo.checking import Findings, check, table_rows
 from examples.ip_fraud.demo.plot import draw
+from examples.ip_fraud.demo.queries import Queries
 from examples.ip_fraud.demo.results import Results
 from examples.ip_fraud.demo.watching import Watcher
 from examples.ip_fraud.generator import arguments_of
 from examples.ip_fraud.on_spark import queries
 from examples.ip_fraud.traffic import Plan, truth_of
-from examples.topics import broker, provide
+from examples.topics import broker, command_line, provide
 from headrace.cli.demo import round_trip
 from headrace.errors import HeadraceError
+from headrace.pipelines.run.causes import cause_of
 from headrace.pipelines.session import end_session, session
 from headrace.runtime.java import find_java
 
@@ -36,7 +40,7 @@ PARTITIONS: Final = 4
 TICK_MS: Final = 500
 TRIGGER: Final = "1 second"
 RETURNING: Final = 0.25
-SETTLE_S: Final = 120.0
+SETTLE_S: Final = 300.0
 _ROUND_TRIP: Final = 1_000_000
 
 
@@ -67,6 +71,9 @@ def running_spark(folder: Path, log: Path) -> Iterator[SparkSession]:
         )
     try:
         yield spark
+    except PySparkException as fault:
+        # While the session lives: an error of Spark's asks the JVM for its own text.
+        raise HeadraceError(f"{cause_of(fault)}; all that Spark said is in {log}") from None
     finally:
         end_session(spark)
 
@@ -89,10 +96,11 @@ def watch_fraud(folder: Path, servers: str, asked: argparse.Namespace) -> Findin
     began = time.monotonic()
     provide(TOPIC, partitions=PARTITIONS)
     with ExitStack() as running:
-        spark = running.enter_context(running_spark(folder, asked.output / "spark.log"))
+        log = asked.output / "spark.log"
+        spark = running.enter_context(running_spark(folder, log))
         print(f"Spark {spark.version} is there after {time.monotonic() - began:.1f} s")
-        writers = queries(spark, TOPIC)
-        started = [writer.trigger(processingTime=TRIGGER).start() for writer in writers]
+        writers = [each.trigger(processingTime=TRIGGER) for each in queries(spark, TOPIC)]
+        started = Queries(writers, log)
         plan = plan_of(asked.seconds, asked.rate, asked.seed)
         print(
             f"three queries started after {time.monotonic() - began:.1f} s; {asked.rate:,} records "
@@ -108,9 +116,7 @@ def watch_fraud(folder: Path, servers: str, asked: argparse.Namespace) -> Findin
         _, said = generator.communicate(timeout=SETTLE_S)
         if generator.returncode:
             raise HeadraceError(f"the generator failed: {said.strip().splitlines()[-1]}")
-        for query in started:
-            query.processAllAvailable()
-            query.stop()
+        started.finish()
         results.read_rest()
         return Findings(plan, truth, results.figures, table_rows(spark))
 
@@ -118,7 +124,7 @@ def watch_fraud(folder: Path, servers: str, asked: argparse.Namespace) -> Findin
 def run(asked: argparse.Namespace) -> int:
     find_java(os.environ)  # before anything else: without it there is no second act
     asked.output.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix="headrace-demo-") as name, broker() as servers:
+    with TemporaryDirectory(prefix="headrace-demo-") as name, broker(asked.servers) as servers:
         print(f"broker ready on {servers}")
         if asked.records:
             round_trip(servers, asked.records, PARTITIONS, 100)
@@ -134,7 +140,7 @@ def run(asked: argparse.Namespace) -> int:
 def main() -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)  # so that a pipe shows progress too
-    parser = argparse.ArgumentParser(prog="demo", description="The main job, end to end.")
+    parser = command_line("The main job, end to end.")
     parser.add_argument("--records", type=int, default=_ROUND_TRIP, help="of the first act")
     parser.add_argument("--seconds", type=int, default=30, help="of traffic")
     parser.add_argument("--rate", type=int, default=10_000, help="records a second")

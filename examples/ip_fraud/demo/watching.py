@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from examples.ip_fraud.demo.queries import Queries
 from examples.ip_fraud.demo.results import Figures, Results
 from examples.ip_fraud.rules import EXPECTED_SHARE
 from headrace.pipelines.run.progress import QueryProgress, parse_progress
@@ -21,7 +21,7 @@ TOP: Final = 5
 class Watcher:
     """Follows the queries until their results account for every record."""
 
-    def __init__(self, queries: Sequence[Any], results: Results, expected_records: int) -> None:
+    def __init__(self, queries: Queries, results: Results, expected_records: int) -> None:
         self._queries = queries
         self._results = results
         self._expected = expected_records
@@ -44,9 +44,7 @@ class Watcher:
                 self._results.read(0.5)
 
     def _done(self) -> bool:
-        for query in self._queries:
-            if not query.isActive:
-                raise query.exception() or RuntimeError(f"query {query.name} has ended")
+        self._queries.restart_failed()
         figures = self._results.figures
         counted = figures.fraud_records
         return (

@@ -1,5 +1,5 @@
-"""The stock-price application: a producer with everything that labs 5.1 to 5.8 add to it, and the
-consumers of labs 6.1 to 6.7.
+"""The stock-price application: one producer, step by step, and several kinds
+of consumer.
 
     python -m examples.labs.stock.producing
     python -m examples.labs.stock.latest_prices

@@ -7,11 +7,10 @@ from random import Random
 from confluent_kafka import Message
 
 from examples.labs.stock.partitioner import stock_price_partitioner
-from examples.labs.stock.price import TICKERS, StockPrice, Ticker
+from examples.labs.stock.price import PARTITIONS, TICKERS, StockPrice, Ticker
 from examples.labs.stock.producer import CUSTOM_SETTINGS
 from examples.topics import Draft, create_topic, send
 
-PARTITIONS = 3
 _RULE = stock_price_partitioner(CUSTOM_SETTINGS)
 # By the partitioner the tickers of the labs leave a partition empty; HPE fills it.
 _LISTED = (*TICKERS, Ticker("UBER", (20, 40)), Ticker("HPE", (10, 30)))

@@ -8,6 +8,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 TOPIC: Final = "stock-prices"
+PARTITIONS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from examples.cluster.lab import say
 from examples.labs.reading import MEMBER_SETTINGS, Record, partition_numbers, record_of
 from examples.labs.staging import await_so, check, expect, on_broker
-from examples.labs.stock.market import PARTITIONS, draft_of
-from examples.labs.stock.price import StockPrice
+from examples.labs.stock.market import draft_of
+from examples.labs.stock.price import PARTITIONS, StockPrice
 from examples.topics import create_topic, send
 from headrace.testing import Broker
 

@@ -1,14 +1,14 @@
 """The producer of stock prices: one thread for each ticker, one producer for all of them.
 
-    python -m examples.labs.stock.producer --bootstrap-server localhost:9092
+    python -m examples.labs.stock.producer [-b HOST:PORT]
 
-It runs until Ctrl-C. Then it stops the threads, sends what is buffered, waits for the answers, says
-how many there were, and ends with 130, as a program does that was interrupted.
+Without `-b` it starts a broker of its own. It runs until Ctrl-C. Then it stops the threads, sends
+what is buffered, waits for the answers, says how many there were, and ends with 130, as a program
+does that was interrupted.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import signal
 import sys
@@ -21,7 +21,8 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from examples.labs.stock.interception import EveryHundredth, InterceptedProducer, Outgoing
 from examples.labs.stock.partitioner import Partitioner, stock_price_partitioner
-from examples.labs.stock.price import TICKERS, TOPIC, Ticker
+from examples.labs.stock.price import PARTITIONS, TICKERS, TOPIC, Ticker
+from examples.topics import broker, named_servers, provide
 
 SETTINGS: Final[dict[str, Any]] = {
     "client.id": "StockPriceKafkaProducer",
@@ -127,9 +128,11 @@ def run(servers: str, partitioner: Partitioner) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Sends stock prices until Ctrl-C.")
-    parser.add_argument("--bootstrap-server", default="localhost:9092")
-    return run(parser.parse_args().bootstrap_server, stock_price_partitioner(CUSTOM_SETTINGS))
+    named = named_servers(__doc__)
+    with broker(named) as servers:
+        if named is None:
+            provide(TOPIC, partitions=PARTITIONS)
+        return run(servers, stock_price_partitioner(CUSTOM_SETTINGS))
 
 
 if __name__ == "__main__":

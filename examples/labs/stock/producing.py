@@ -1,4 +1,4 @@
-"""Labs 4 and 5: the stock-price producer on three brokers, watched, interrupted, and checked.
+"""The stock-price producer on three brokers, watched, interrupted, and checked.
 
     python -m examples.labs.stock.producing
 
@@ -89,14 +89,14 @@ def watch_and_interrupt(servers: str) -> tuple[int, str]:
 
 
 def check_prices(stored: list[Record]) -> None:
-    """Each value is a price in the document's form and in its ticker's bounds."""
+    """Each value is a price in the expected form and in its ticker's bounds."""
     bounds = {ticker.name: ticker for ticker in TICKERS}
     for record in stored:
         price = StockPrice.from_json(record.text)
         ticker = bounds[price.name]
         low, high = ticker.dollars
         if record.text != price.to_json() or record.name != price.name:
-            raise LabFailed(f"{record} is not in the form that the document prints")
+            raise LabFailed(f"{record} is not of the form TICKER: dollars and cents")
         if not (low <= price.dollars <= high and 10 <= price.cents <= 99):
             raise LabFailed(f"{price} is out of bounds")
     print(f"for example {stored[0].text}")

@@ -17,7 +17,8 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, TopicPartiti
 from examples.cluster.lab import say
 from examples.labs.reading import MEMBER_SETTINGS, Record, record_of
 from examples.labs.staging import await_so, check, expect, on_broker
-from examples.labs.stock.market import PARTITIONS, open_market, trade
+from examples.labs.stock.market import open_market, trade
+from examples.labs.stock.price import PARTITIONS
 from examples.leaving import leave
 from headrace.testing import Broker
 

@@ -30,7 +30,7 @@ from headrace.broker.dispatch import Dispatcher
 from headrace.broker.groups import build_groups
 from headrace.broker.handlers import HANDLERS
 from headrace.broker.housekeeping import Housekeeping
-from headrace.broker.listening import bind, bind_metrics
+from headrace.broker.listening import bind, bind_metrics, follow_limits
 from headrace.broker.markers import Markers
 from headrace.broker.metadata import Metadata
 from headrace.broker.moves import Moves
@@ -49,6 +49,7 @@ from headrace.broker.storage import Storage
 from headrace.broker.transactions import build_transactions
 from headrace.cluster import store
 from headrace.cluster.broker_config import BrokerConfig
+from headrace.errors import HeadraceError
 from headrace.runtime.allocator import keep_large_blocks
 from headrace.runtime.clock import Clock, SystemClock
 
@@ -63,6 +64,10 @@ _DRAIN_TIMEOUT_S: Final = 10
 _GC_YOUNG_OBJECTS: Final = 50_000
 _KEPT_BYTES: Final = 16 << 20
 _SESSION_EVICTION_MS: Final = 120_000  # as Kafka: a session idle for two minutes may be replaced
+
+
+class DisksFailed(HeadraceError):
+    """Every log directory is offline."""
 
 
 @dataclass(slots=True)
@@ -122,6 +127,7 @@ class RunningBroker:
             logs.SERVER.warning("Some clients did not take their answers in time")
         for listener in self.listeners:
             listener.close_all()
+        self.broker.inspections.close()  # nothing is appended to a log that is closed
         loop = asyncio.get_running_loop()
         directories = self.broker.storage.directories
         await asyncio.gather(
@@ -144,7 +150,10 @@ def run(
     announce: Callable[[str], None],
     metrics_socket: socket.socket | None = None,
 ) -> int:
-    """Run a broker in the foreground until SIGTERM or Ctrl-C; returns the exit code."""
+    """Run a broker in the foreground until SIGTERM or Ctrl-C; returns the exit code.
+
+    DisksFailed if it ends because no log directory is left.
+    """
 
     if _has_log_settings(config):
         from headrace.broker import log_files
@@ -156,7 +165,14 @@ def run(
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
+        reasons: list[str] = []
+
+        def give_up(reason: str) -> None:
+            reasons.append(reason)
+            stop.set()
+
         running = await start(config, metrics_socket)
+        running.broker.storage.call_when_all_lost(give_up)
         # Everything built so far lives as long as the process: no need to look at it again.
         gc.collect()
         gc.freeze()
@@ -169,6 +185,11 @@ def run(
             announce(f"metrics ready on {metrics_url}")
         await stop.wait()
         await running.stop()
+        if reasons:
+            raise DisksFailed(
+                f"no log directory is left ({reasons[0]}); repair or replace the disk, or take it "
+                "out of log.dirs, and start the broker again"
+            )
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(main())
@@ -185,10 +206,7 @@ async def start(config: BrokerConfig, metrics_socket: socket.socket | None = Non
 
     Metrics are served on a socket that is taken already, or on `metrics.listener`.
     """
-    if logs.CONFIG.isEnabledFor(logging.INFO):
-        logs.CONFIG.info("%s", config.dump())
-    for name in config.unknown_keys:
-        logs.CONFIG.warning("Unknown setting %s is ignored", name)
+    _log_settings(config)
     loop = asyncio.get_running_loop()
     reporter = Reporter()
     listeners = bind(config, loop, reporter)
@@ -225,9 +243,11 @@ async def start(config: BrokerConfig, metrics_socket: socket.socket | None = Non
         storage.check_single_homes()
         finish_deletions(node.tree, storage)
         await adopt(metadata, storage, node.broker_id)
+    await metadata.rotate_passwords()
     metadata.serve()
     broker = _build(config, node, session, storage, metadata, clock, executor, reporter, role)
-    dispatcher = Dispatcher(broker, HANDLERS, config.get_int("queued.max.requests"))
+    follow_limits(listeners, metadata, broker.gate, executor)
+    dispatcher = Dispatcher(broker, HANDLERS)
     housekeeping = Housekeeping(broker, listeners)
     housekeeping.start()
     cleaner = LogCleaner(storage, clock, lambda: metadata.config)
@@ -235,7 +255,6 @@ async def start(config: BrokerConfig, metrics_socket: socket.socket | None = Non
     if role is not None:
         role.start()
     for listener in listeners:
-        listener.gate = broker.gate
         await listener.start(dispatcher)
     logs.SERVER.info("Broker %d started", node.broker_id)
     return RunningBroker(
@@ -250,6 +269,13 @@ async def start(config: BrokerConfig, metrics_socket: socket.socket | None = Non
         tree_executor,
         metrics_socket,
     )
+
+
+def _log_settings(config: BrokerConfig) -> None:
+    if logs.CONFIG.isEnabledFor(logging.INFO):
+        logs.CONFIG.info("%s", config.dump())
+    for name in config.unknown_keys:
+        logs.CONFIG.warning("Unknown setting %s is ignored", name)
 
 
 async def _cluster_metadata(

@@ -49,5 +49,13 @@ ON_CLUSTER: Final = bits(
         Operation.IDEMPOTENT_WRITE,
     )
 )
-ON_GROUP: Final = bits((Operation.READ, Operation.DELETE, Operation.DESCRIBE))
+ON_GROUP: Final = bits(
+    (
+        Operation.READ,
+        Operation.DELETE,
+        Operation.DESCRIBE,
+        Operation.DESCRIBE_CONFIGS,
+        Operation.ALTER_CONFIGS,
+    )
+)
 NOT_ASKED: Final = -(1 << 31)

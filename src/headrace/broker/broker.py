@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from headrace.broker.inspections import Inspections
 from headrace.broker.telemetry.store import ClientMetrics
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from headrace.broker.connection_gate import ConnectionGate
     from headrace.broker.coordinators import Coordinators
     from headrace.broker.dispatch import Handler
+    from headrace.broker.handlers.metadata import Described
     from headrace.broker.isr import IsrKeeper
     from headrace.broker.markers import Markers
     from headrace.broker.metadata import Metadata
@@ -67,6 +69,9 @@ class Broker:
     handlers: Sequence[Handler]
     max_fetch_bytes: int
     telemetry: ClientMetrics = field(default_factory=ClientMetrics)
+    # Large topics, by name and listener, as Metadata has described them last.
+    described: dict[tuple[str, str], Described] = field(default_factory=dict)
+    inspections: Inspections = field(default_factory=Inspections)
 
     @property
     def config(self) -> BrokerConfig:

@@ -29,6 +29,7 @@ from headrace.log.compaction import (
     measure,
 )
 from headrace.log.swap import exchange
+from headrace.runtime.disk import is_passing
 from headrace.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ LOG: Final = logs.LOG_CLEANER
 
 _SHORTEST_PAUSE_MS: Final = 10
 _LONGEST_PAUSE_MS: Final = 24 * 3600 * 1000
-_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _MIB: Final = 1 << 20
 _REST_BACKOFFS: Final = 20  # rounds of `log.cleaner.backoff.ms` that a log is left alone
 
@@ -105,13 +105,13 @@ class LogCleaner:
     async def _supervise(self) -> None:
         """Keep as many workers as `log.cleaner.threads` says, which may change at any time."""
         while True:
-            for number in range(self._threads):
+            for number in range(self.threads):
                 if number not in self._workers or self._workers[number].done():
                     self._workers[number] = asyncio.create_task(self._work(number))
             await self._pause()
 
     async def _work(self, number: int) -> None:
-        while number < self._threads:
+        while number < self.threads:
             try:
                 await self._clean_all_that_is_due(number)
             except Exception:
@@ -123,7 +123,18 @@ class LogCleaner:
         await asyncio.sleep(max(_SHORTEST_PAUSE_MS, min(backoff_ms, _LONGEST_PAUSE_MS)) / 1000)
 
     @property
-    def _threads(self) -> int:
+    def memory(self) -> CleanerMemory:
+        """What the next compaction may use."""
+        config = self._read_config()
+        sharing = max(1, self.threads)
+        return CleanerMemory(
+            key_map_bytes=config.get_int("log.cleaner.dedupe.buffer.size") // sharing,
+            key_map_load_factor=config.get_float("log.cleaner.io.buffer.load.factor"),
+            io_bytes=config.get_int("log.cleaner.io.buffer.size") // sharing,
+        )
+
+    @property
+    def threads(self) -> int:
         return self._read_config().get_int("log.cleaner.threads")
 
     # -- one log after the other ------------------------------------------------------------------
@@ -137,7 +148,7 @@ class LogCleaner:
         async with CleanerPipe() as pipe:
             # Asked anew: while the process started, another worker may have begun with that log.
             # From here to the first wait in `clean`, which marks the log, nobody comes between.
-            while number < self._threads and (cleanable := self.find_next()) is not None:
+            while number < self.threads and (cleanable := self.find_next()) is not None:
                 if not await self.clean(cleanable, pipe):
                     return
 
@@ -187,15 +198,8 @@ class LogCleaner:
     async def _carry_out(
         self, log: PartitionLog, plan: CleaningPlan, pipe: CleanerPipe
     ) -> tuple[int, CleaningStats]:
-        config = self._read_config()
-        sharing = max(1, self._threads)
-        memory = CleanerMemory(
-            key_map_bytes=config.get_int("log.cleaner.dedupe.buffer.size") // sharing,
-            key_map_load_factor=config.get_float("log.cleaner.io.buffer.load.factor"),
-            io_bytes=config.get_int("log.cleaner.io.buffer.size") // sharing,
-        )
-        rate = config.get_float("log.cleaner.io.max.bytes.per.second")
-        end_offset = await pipe.begin(plan, memory, rate)
+        rate = self._read_config().get_float("log.cleaner.io.max.bytes.per.second")
+        end_offset = await pipe.begin(plan, self.memory, rate)
         # The recovery point lies beyond all that will be compacted. With that on disk no recovery
         # meets the gaps, whatever the topic's policy is by then.
         self._check(log, plan).write_checkpoints()
@@ -253,8 +257,9 @@ class LogCleaner:
     def _on_fault(self, log: PartitionLog, plan: CleaningPlan, fault: Exception) -> bool:
         """Judge what stopped a compaction; returns whether the next one can begin at once.
 
-        Faults of a log that has changed meanwhile mean nothing. A full disk is waited for, damage
-        is for somebody to mend, and what else a disk says is the end of its directory.
+        Faults of a log that has changed meanwhile mean nothing. A full disk, or one that cannot be
+        asked for want of descriptors, is waited for; damage is left to an operator; and what else
+        a disk says is the end of its directory.
         """
         topic, partition = log.topic_partition
         try:
@@ -266,8 +271,8 @@ class LogCleaner:
             self._remove_leftovers(log, plan)
         if not isinstance(fault, OSError) or fault.errno == errno.ENOENT:
             self._give_up(log, str(fault))
-        elif fault.errno in _FULL:
-            LOG.error("There is no room to compact %s-%d: %s", topic, partition, fault)
+        elif is_passing(fault):
+            LOG.error("%s-%d cannot be compacted now: %s", topic, partition, fault)
         else:
             self._storage.on_disk_fault(topic, partition, fault)
         return False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from headrace.broker import logs
 from headrace.broker.controller import Controller
 from headrace.broker.fetchers import ReplicaFetchers
+from headrace.broker.full_disks import FullDisks
 from headrace.broker.isr import IsrKeeper
 from headrace.broker.membership import Membership
 from headrace.broker.node import registration
@@ -71,6 +72,7 @@ class ClusterRole:
             patience_ms=self._patience_ms,
         )
         self.controller = Controller(node.broker_id, session, metadata, clock)
+        self._full_disks = FullDisks(node.broker_id, metadata, storage, self.peers)
         self._fetchers: ReplicaFetchers | None = None
         self._lost: set[asyncio.Task[None]] = set()
 
@@ -88,11 +90,13 @@ class ClusterRole:
             self._clock,
             lambda: metadata.config,
         )
+        metadata.watchers.append(self._fetchers.on_changes)
         self._membership.on_joined.append(self._fetchers.rejoin)
         self._membership.on_joined.append(lambda _: self.controller.on_session())
         self._membership.on_lost.append(self.controller.on_session_lost)
         storage.fetchers = self._fetchers
         storage.on_lost = self._give_up
+        storage.on_full = self._full_disks.on_full
 
     def ask_others(
         self, transactions: Coordinators[TransactionShard], markers: Markers
@@ -130,7 +134,7 @@ class ClusterRole:
                 )
                 return
             except HeadraceError as fault:
-                logs.LOG_MANAGER.warning("Lost replicas could not be told: %s", fault)
+                logs.LOG_MANAGER.warning("Lost replicas could not be reported: %s", fault)
                 await asyncio.sleep(_RETRY_S)
 
     # -- leaving ----------------------------------------------------------------------------------
@@ -144,6 +148,7 @@ class ClusterRole:
         config = self._metadata.config
         for task in self._lost:
             task.cancel()
+        self._full_disks.stop()
         await self.isr.stop()
         if self._fetchers is not None:
             await self._fetchers.stop()
@@ -157,7 +162,9 @@ class ClusterRole:
                 await self.controller.stop()
                 await self._membership.unregister()
         except TimeoutError:
-            logs.SERVER.warning("The cluster could not be told; it finds out by the session's end")
+            logs.SERVER.warning(
+                "The cluster could not be notified; it notices when the session ends"
+            )
 
     async def leave(self) -> None:
         """The logs are closed: tell the cluster that this broker is gone."""

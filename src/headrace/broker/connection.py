@@ -5,6 +5,15 @@ own memory. Writing on a plaintext connection bypasses the transport: header chu
 `writev`, records with `sendfile` from the page cache, and what the socket does not take waits for
 it to become writable. A `Call` is one request on its way; a handler may answer it at once or later,
 the connection keeps the order.
+
+What one client may cost the others is limited per connection:
+
+- time: requests beyond its turn are kept for the next one (`headrace.broker.turns`), and answers
+  leave in pieces of `_FLUSH_BYTES`;
+- memory: answers that the client does not take, answers that wait for earlier ones and requests
+  that wait for something else count as held. At `_MAX_HELD_BYTES` no further request is served.
+
+While requests are kept, or too much is held, nothing is read: the client feels a full window.
 """
 
 from __future__ import annotations
@@ -12,11 +21,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
-from time import perf_counter_ns
+from collections.abc import Callable, Iterable, Sequence
+from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING, Final, cast
 
 from headrace.broker import logs
+from headrace.broker.turns import CONNECTION_FRAMES, CONNECTION_NS
 from headrace.errors import HeadraceError
 from headrace.log import LogSlice
 from headrace.types import Buffer
@@ -31,10 +41,16 @@ if TYPE_CHECKING:
 _MAX_IOV: Final = 512
 # Below this a copy into the same writev is cheaper than a system call of its own.
 _SENDFILE_FROM: Final = 16 * 1024
-# Requests of one connection that may be unanswered before we stop reading from it.
-_MAX_PENDING: Final = 128
-# Bytes of answers that may wait for a slow reader before we stop reading its requests.
-_HIGH_WATER: Final = 8 * 1024 * 1024
+# What is sent to one client before others have their turn.
+_FLUSH_BYTES: Final = 4 * 1024 * 1024
+# Small slices are read before they are sent: not more of them than a socket is likely to take.
+_WRITEV_BYTES: Final = 1024 * 1024
+_MAX_HELD_BYTES: Final = 512 * 1024
+# A chunk in memory is more than its bytes; a slice is a range of a file and has none.
+_CHUNK_BYTES: Final = 64
+_SLICE_BYTES: Final = 256
+# A turn of the event loop that is older than this gives no connection a second read.
+_LONG_TURN_S: Final = 0.002
 
 Chunk = Buffer | LogSlice
 
@@ -51,6 +67,7 @@ class Call:
         "connection",
         "correlation_id",
         "handled_ns",
+        "held_bytes",
         "on_abandoned",
         "queued_ns",
         "received_ns",
@@ -76,7 +93,9 @@ class Call:
         self.chunks: Sequence[Chunk] | None = (
             None  # None until answered; empty = no answer (acks=0)
         )
-        self.on_abandoned: Callable[[], None] | None = None  # the client left before the answer
+        # While it is pending: the size of its request, or of its answer that waits for others.
+        self.held_bytes = 0
+        self.on_abandoned: Callable[[], object] | None = None  # the client left before the answer
         self.account: Account | None = None  # None where no quota is active
         self.throttle_ms = 0  # for how long a quota keeps the answer back
         self.watch: RequestWatch | None = None  # None where nobody wants to know the times
@@ -87,16 +106,21 @@ class Connection(asyncio.BufferedProtocol):
 
     __slots__ = (
         "_blocked",
+        "_blocked_at",
         "_dispatcher",
         "_drained",
         "_fd",
         "_halted",
+        "_held_bytes",
+        "_in_rotation",
         "_kept",
         "_listener",
         "_loop",
+        "_max_pending",
         "_muted",
         "_muted_until",
         "_out",
+        "_out_bytes",
         "_pending",
         "_reader",
         "_reading",
@@ -105,6 +129,7 @@ class Connection(asyncio.BufferedProtocol):
         "_unsent",
         "_writer_fd",
         "closed",
+        "inspected_until",
         "last_active",
         "on_closed",
         "peer_host",
@@ -120,17 +145,22 @@ class Connection(asyncio.BufferedProtocol):
         self._dispatcher = dispatcher
         self._reader = reader
         self._loop = listener.loop
+        self._max_pending = listener.max_pending
         self._out: deque[Chunk] = deque()
+        self._out_bytes = 0  # what `_out` holds while the socket is full
         self._pending: deque[Call] = deque()
+        self._held_bytes = 0  # what `_pending` holds
         self._fd = -1
         self._writer_fd = -1  # a duplicate, because the loop owns the transport's own descriptor
         self._blocked = False  # the socket is full; the loop tells when it is not
+        self._blocked_at = 0.0
         self._reading = True
         self._refused = False  # whatever follows nonsense is not looked at
         self._halted = False  # refused or muted: a frame must not be dispatched now
         self._muted: asyncio.TimerHandle | None = None  # ends the time that a quota asks for
         self._muted_until = 0.0
-        self._kept: list[bytes | bytearray] = []  # frames that had arrived when it was muted
+        self._kept: deque[bytes | bytearray] = deque()  # requests that wait for a turn
+        self._in_rotation = False
         self.principal = "ANONYMOUS"  # the name of the user, as quotas and ACLs know it
         self._drained: asyncio.Event | None = None
         self._unsent: list[Call] = []  # whose times are taken, and whose answers are in `_out`
@@ -142,6 +172,7 @@ class Connection(asyncio.BufferedProtocol):
         self.peer_port = 0
         # Set while a write waits for its coordinator: those behind it must not overtake it.
         self.write_turn: asyncio.Future[None] | None = None
+        self.inspected_until = 0.0  # up to then its budget of `inspections` is used
         self.software = ""  # client name and version as ApiVersions told them
 
     @property
@@ -164,34 +195,95 @@ class Connection(asyncio.BufferedProtocol):
         return self._reader.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.last_active = self._loop.time()
+        now = self._loop.time()
+        # The loop looks at its clock once per turn and may read often from one socket in it.
+        had_its_turn = now == self.last_active and monotonic() - now > _LONG_TURN_S
+        self.last_active = now
         try:
             frames = self._reader.received(nbytes)
         except BadFrame as fault:
             self.refuse(str(fault))
             return
-        self._take(frames)
-
-    def _take(self, frames: Sequence[bytes | bytearray]) -> None:
-        """Requests have arrived: answer those that can be answered at once."""
-        # Who comes alone does not wait, so its time of arrival need not be taken.
-        waits = len(frames) > 1 and self._listener.reporter.timed
-        self.received_ns = perf_counter_ns() if waits else 0
+        if len(frames) != 1 or self._halted or had_its_turn or self._kept:
+            self._take(frames, now=not had_its_turn)
+            return
+        self.received_ns = 0  # a request that is alone does not wait
         try:
-            for frame in frames:
-                if self._halted:
-                    self._put_aside(frame)
-                else:
-                    self._dispatcher.on_frame(self, frame)
-        except HeadraceError as fault:
-            self.refuse(f"{type(fault).__name__}: {fault}")
+            self._dispatcher.on_frame(self, frames[0])
+        except Exception as fault:
+            self._on_fault(fault)
             return
         if self._out and not self._blocked:
             self._flush()
-        if len(self._pending) >= _MAX_PENDING:
+        if (self._pending or self._blocked) and self._is_full:
             self.pause()
-        elif self._dispatcher.overloaded:
-            self._dispatcher.hold(self)
+
+    def _take(self, frames: Sequence[bytes | bytearray], *, now: bool) -> None:
+        """Requests have arrived that must wait for each other, or for a turn of this client."""
+        if self._refused or not frames:
+            return
+        self.received_ns = perf_counter_ns() if self._listener.reporter.timed else 0
+        self._kept.extend(frames)
+        if self._muted is not None and self._transport.is_reading():
+            # Muted before it was first read from: the loop begins to read all the same.
+            self._transport.pause_reading()
+        if now:
+            self._serve()
+        else:
+            self._rest()
+
+    def go_on(self) -> None:
+        """It is this connection's turn again."""
+        self._in_rotation = False
+        if not self.closed:
+            self._serve()
+
+    def _serve(self) -> None:
+        """Dispatch the requests that wait, for as long as a turn lasts."""
+        kept, on_frame = self._kept, self._dispatcher.on_frame
+        end_ns = perf_counter_ns() + CONNECTION_NS
+        left = CONNECTION_FRAMES
+        try:
+            while kept and not self._halted and not self._is_full:
+                on_frame(self, kept.popleft())
+                left -= 1
+                if not left or perf_counter_ns() >= end_ns:
+                    break
+        except Exception as fault:
+            self._on_fault(fault)
+            return
+        if self._out and not self._blocked:
+            self._flush()
+        self._rest()
+
+    def _rest(self) -> None:
+        """After a turn: wait for the next one, for room, or for further requests."""
+        if self._refused or self.closed:
+            return
+        if not self._kept and not self._is_full:
+            self.resume()
+        else:
+            self.pause()
+            if not (self._in_rotation or self._halted or self._is_full):
+                self._in_rotation = True
+                self._listener.turns.add(self)
+        if self._drained is not None and self.idle:
+            self._drained.set()
+
+    @property
+    def _is_full(self) -> bool:
+        return (
+            len(self._pending) >= self._max_pending
+            or self._held_bytes + self._out_bytes >= _MAX_HELD_BYTES
+        )
+
+    def _on_fault(self, fault: Exception) -> None:
+        """A request could not be dispatched: its connection ends, the others go on."""
+        if isinstance(fault, HeadraceError):
+            self.refuse(f"{type(fault).__name__}: {fault}")
+        else:
+            logs.SERVER.error("A request from %s failed", self.peer_host, exc_info=fault)
+            self.abort()
 
     def eof_received(self) -> bool:
         return False
@@ -223,7 +315,11 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def idle(self) -> bool:
         """Nothing is being answered or sent."""
-        return not self._pending and not self._out
+        return not self._pending and not self._out and not self._kept
+
+    def is_stuck(self, since: float) -> bool:
+        """Whether the client has taken nothing of its answers since then."""
+        return self._blocked and self._blocked_at < since
 
     @property
     def answers_waiting(self) -> int:
@@ -231,13 +327,19 @@ class Connection(asyncio.BufferedProtocol):
         return sum(call.chunks is not None for call in self._pending)
 
     async def drained(self) -> None:
-        """Return when nothing is left to answer or to send, or the client has gone."""
-        if not self.idle and not self.closed:
+        """Return when nothing is left to answer or to send, or the client has gone.
+
+        Nothing is read any more: a client that sends on would keep the broker from stopping.
+        """
+        if not self.closed:
+            self.pause()
             self._drained = asyncio.Event()
-            await self._drained.wait()
+            if not self.idle:
+                await self._drained.wait()
 
     def expect(self, call: Call) -> None:
         """`call` will be answered later; what is answered after it waits behind it."""
+        self._held_bytes += call.held_bytes
         self._pending.append(call)
 
     def answer_now(self, chunks: Sequence[Chunk], call: Call | None = None) -> None:
@@ -245,9 +347,13 @@ class Connection(asyncio.BufferedProtocol):
         if self._pending:
             assert call is not None
             call.chunks = chunks
+            call.held_bytes = _bytes_of(chunks)
+            self._held_bytes += call.held_bytes
             self._pending.append(call)
         else:
             self._out.extend(chunks)
+            if self._blocked:
+                self._out_bytes += _bytes_of(chunks)
             if call is not None and call.watch is not None:
                 call.queued_ns = call.answered_ns
                 self._unsent.append(call)
@@ -259,9 +365,16 @@ class Connection(asyncio.BufferedProtocol):
             return
         pending = self._pending
         out = self._out
+        if pending and pending[0] is not call:
+            self._held_bytes -= call.held_bytes
+            call.held_bytes = _bytes_of(chunks)
+            self._held_bytes += call.held_bytes
         while pending and pending[0].chunks is not None:
             answered = pending.popleft()
+            self._held_bytes -= answered.held_bytes
             out.extend(answered.chunks or ())
+            if self._blocked:
+                self._out_bytes += _bytes_of(answered.chunks or ())
             if answered.watch is not None:
                 answered.queued_ns = perf_counter_ns()
                 self._unsent.append(answered)
@@ -269,17 +382,17 @@ class Connection(asyncio.BufferedProtocol):
             self._flush()
         elif self._unsent and not out:
             self._note_sent()  # there was nothing to send
-        if not self._reading and len(pending) < _MAX_PENDING and not self._blocked:
-            self.resume()
+        if not self._reading:
+            self._rest()
 
     def refuse(self, reason: str) -> None:
         """Close a connection whose bytes make no sense; only the log hears why."""
-        self._refused = self._halted = True
         self._listener.reporter.frames_refused += 1
         logs.SOCKET_SERVER.warning("Closing connection from %s: %s", self.peer_host, reason)
         self.abort()
 
     def abort(self) -> None:
+        self._refused = self._halted = True
         if not self.closed:
             self._transport.abort()
 
@@ -291,14 +404,17 @@ class Connection(asyncio.BufferedProtocol):
     # -- the socket -------------------------------------------------------------------------------
 
     def _flush(self) -> None:
-        """Send what waits until it is gone or the socket is full."""
+        """Send what waits until it is gone, the socket is full, or others have their turn."""
         out = self._out
+        left = _FLUSH_BYTES
         try:
             while out:
+                if left <= 0:
+                    raise BlockingIOError
                 if isinstance(out[0], LogSlice) and len(out[0]) >= _SENDFILE_FROM:
-                    self._send_slice(out[0])
+                    left -= self._send_slice(out[0], left)
                 else:
-                    self._send_chunks()
+                    left -= self._send_chunks()
         except BlockingIOError:
             self._block()
         except OSError as fault:
@@ -318,7 +434,7 @@ class Connection(asyncio.BufferedProtocol):
             call.watch.on_sent(call, now_ns)
         self._unsent.clear()
 
-    def _send_chunks(self) -> None:
+    def _send_chunks(self) -> int:
         out = self._out
         buffers: list[Buffer] = []
         expected = 0
@@ -329,7 +445,7 @@ class Connection(asyncio.BufferedProtocol):
                 chunk = chunk.data()
             buffers.append(chunk)
             expected += len(chunk)
-            if len(buffers) == _MAX_IOV:
+            if len(buffers) == _MAX_IOV or expected >= _WRITEV_BYTES:
                 break
         taken = len(buffers)
         sent = os.writev(self._fd, buffers)
@@ -340,7 +456,7 @@ class Connection(asyncio.BufferedProtocol):
             else:
                 for _ in range(taken):
                     out.popleft()
-            return
+            return sent
         for buffer in buffers:
             out.popleft()
             if sent < len(buffer):
@@ -349,10 +465,10 @@ class Connection(asyncio.BufferedProtocol):
             sent -= len(buffer)
         raise BlockingIOError
 
-    def _send_slice(self, piece: LogSlice) -> None:
+    def _send_slice(self, piece: LogSlice, at_most: int) -> int:
         assert piece.file is not None
         with piece.file.descriptor() as source:
-            sent = os.sendfile(self._fd, source, piece.position, piece.size)
+            sent = os.sendfile(self._fd, source, piece.position, min(piece.size, at_most))
         if sent == 0:
             raise OSError("the log file is shorter than its index says")
         self._listener.reporter.bytes_out += sent
@@ -360,23 +476,30 @@ class Connection(asyncio.BufferedProtocol):
             self._out.popleft()
         else:
             self._out[0] = piece.after(sent)
+        return sent
 
     def _block(self) -> None:
-        """The socket is full: wait for it, and do not read more requests than we can answer."""
+        """The socket is full, or was given enough for one turn: go on when it is writable."""
         self._blocked = True
+        self._blocked_at = self._loop.time()
+        self._out_bytes = _bytes_of(self._out)
         if self._writer_fd < 0:
-            self._writer_fd = os.dup(self._fd)
+            try:
+                self._writer_fd = os.dup(self._fd)
+            except OSError as fault:  # no descriptor is left: this client can be told nothing more
+                logs.SOCKET_SERVER.warning("Closing connection from %s: %s", self.peer_host, fault)
+                self.abort()
+                return
         self._loop.add_writer(self._writer_fd, self._on_writable)
-        if sum(len(chunk) for chunk in self._out) > _HIGH_WATER:
-            self.pause()
 
     def _on_writable(self) -> None:
         self._loop.remove_writer(self._writer_fd)
         self._blocked = False
+        self._out_bytes = 0
         self.last_active = self._loop.time()
         self._flush()
-        if not self._blocked and not self._reading and len(self._pending) < _MAX_PENDING:
-            self.resume()
+        if not self._reading:
+            self._rest()
 
     def pause(self) -> None:
         """Leave further requests in the socket; the client feels it as a full window."""
@@ -385,9 +508,11 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def resume(self) -> None:
-        if not self._reading and not self.closed and self._muted is None:
-            self._reading = True
-            self._transport.resume_reading()
+        """Read on, unless a quota or the end of the broker forbids it."""
+        if self._reading or self.closed or self._muted is not None or self._drained is not None:
+            return
+        self._reading = True
+        self._transport.resume_reading()
 
     # -- quotas -----------------------------------------------------------------------------------
 
@@ -409,17 +534,14 @@ class Connection(asyncio.BufferedProtocol):
         self.pause()
         self._loop.call_later(after_ms / 1000, self.abort)
 
-    def _put_aside(self, frame: bytes | bytearray) -> None:
-        if not self._refused:
-            self._kept.append(frame)
-            if self._transport.is_reading():
-                # Muted before it was first read from: the loop begins to read all the same.
-                self._transport.pause_reading()
-
     def _unmute(self) -> None:
         self._muted = None
         self._halted = self._refused
-        kept, self._kept = self._kept, []
-        self._take(kept)
-        if not self._blocked and len(self._pending) < _MAX_PENDING:
-            self.resume()
+        self._serve()
+
+
+def _bytes_of(chunks: Iterable[Chunk]) -> int:
+    """What chunks that wait cost in memory."""
+    return sum(
+        _SLICE_BYTES if type(chunk) is LogSlice else len(chunk) + _CHUNK_BYTES for chunk in chunks
+    )

@@ -11,6 +11,7 @@ import asyncio
 import random
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from uuid import UUID
 
@@ -215,6 +216,7 @@ class Coordinators(Generic[S]):
             change_share_states=self._change_share_states,
             wait=wait,
             note=logs.COORDINATOR.info,
+            on_disk_fault=partial(self._storage.on_disk_fault, *partition.topic_partition),
         )
 
     # -- loading ----------------------------------------------------------------------------------
@@ -239,7 +241,7 @@ class Coordinators(Generic[S]):
         if host.state is HostState.FAILED:
             logs.COORDINATOR.error(
                 "%s cannot be read, so what it holds is not served: %s. Move its folder away to "
-                "begin anew without it",
+                "start again without it",
                 where,
                 host.reason,
             )
@@ -274,7 +276,10 @@ class Coordinators(Generic[S]):
 
     def host_of(self, name: str) -> Host[S]:
         """The active host of a name; ClientFault with what the client should do instead."""
-        host = self.hosts.get(self.index_of(name))
+        index = self.index_of(name)
+        host = self.hosts.get(index)
+        if host is None and self._is_to_lead(index):
+            raise ClientFault(Error.COORDINATOR_LOAD_IN_PROGRESS)
         if host is None or host.state is HostState.RESIGNED:
             raise ClientFault(Error.NOT_COORDINATOR)
         if host.state is HostState.LOADING:
@@ -282,6 +287,11 @@ class Coordinators(Generic[S]):
         if host.state is HostState.FAILED:
             raise ClientFault(Error.COORDINATOR_NOT_AVAILABLE, host.reason)
         return host
+
+    def _is_to_lead(self, index: int) -> bool:
+        """Whether the image says that a partition is led here; its log may still be to come."""
+        partition = self._metadata.image.partition(self._topic.name, index)
+        return partition is not None and partition.leader == self._storage.broker_id
 
     def active(self) -> list[Host[S]]:
         return [host for host in self.hosts.values() if host.state is HostState.ACTIVE]
@@ -325,7 +335,7 @@ class Coordinators(Generic[S]):
         host.perform(effects, now_ms)
         if host.state is HostState.LOADING:
             logs.COORDINATOR.error(
-                "%s could not be written and is loaded anew: %s",
+                "%s could not be written and is loaded again: %s",
                 host.partition.topic_partition,
                 host.reason,
             )

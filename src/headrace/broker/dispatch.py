@@ -50,6 +50,8 @@ class Handler:
     handle: Callable[[Broker, Any, Call], Answer]
     # What ApiVersions tells when it must differ from what is served (KAFKA-18659).
     advertised: tuple[int, int] | None = None
+    # Whether a call that it answers `LATER` still needs the bytes of its request.
+    keeps_request: bool = True
 
     @property
     def name(self) -> str:
@@ -87,7 +89,7 @@ def _note_handled(call: Call, *, is_over: bool) -> None:
 class Dispatcher:
     """Finds the handler of each frame; one object serves every connection of a broker."""
 
-    def __init__(self, broker: Broker, handlers: Iterable[Handler], max_queued: int) -> None:
+    def __init__(self, broker: Broker, handlers: Iterable[Handler]) -> None:
         self._broker = broker
         self._handlers: dict[int, Handler] = {}
         for handler in handlers:
@@ -95,31 +97,12 @@ class Dispatcher:
                 raise InvariantViolated(f"two handlers for API key {handler.key}")
             self._handlers[handler.key] = handler
         self._known: dict[tuple[int, int], tuple[Handler, Decoder, ApiTally]] = {}
-        self._max_queued = max_queued
         self._tasks: set[asyncio.Task[None]] = set()
-        self._held: list[Connection] = []
-
-    @property
-    def overloaded(self) -> bool:
-        """Whether `queued.max.requests` are being worked on in the background."""
-        return len(self._tasks) >= self._max_queued
 
     @property
     def background(self) -> int:
         """How many requests are being worked on in the background."""
         return len(self._tasks)
-
-    def hold(self, connection: Connection) -> None:
-        """Read no more from a connection until there is room for what it may ask."""
-        self._held.append(connection)
-        connection.pause()
-
-    def _on_done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if self._held and not self.overloaded:
-            held, self._held = self._held, []
-            for connection in held:
-                connection.resume()
 
     def on_frame(self, connection: Connection, frame: bytes | bytearray) -> None:
         """Dispatch one request; whatever is wrong with it is told to its sender alone."""
@@ -132,7 +115,8 @@ class Dispatcher:
                 return
         handler, decode, tally = known
         tally.requests += 1
-        tally.bytes_in += len(frame) + 4
+        size = len(frame)
+        tally.bytes_in += size + 4
         watch = tally.watch
         if watch is not None:
             if tally.requests & watch.mask:
@@ -148,7 +132,7 @@ class Dispatcher:
             call.began_ns = began_ns
         account = None
         if broker.quotas.active:
-            account = broker.quotas.open_account(call, key, len(frame))
+            account = broker.quotas.open_account(call, key, size)
         try:
             answer = handler.handle(broker, request, call)
         except HeadraceError as fault:
@@ -160,8 +144,10 @@ class Dispatcher:
             if answer is None:
                 account.settle(call, None)
         if answer is LATER:
+            call.held_bytes = size if handler.keeps_request else 0
             connection.expect(call)
         elif type(answer) is types.CoroutineType:
+            call.held_bytes = size
             connection.expect(call)
             self._work(answer, call, handler)
         elif answer is not None:
@@ -190,7 +176,7 @@ class Dispatcher:
 
         task = asyncio.get_running_loop().create_task(finish())
         self._tasks.add(task)
-        task.add_done_callback(self._on_done)
+        task.add_done_callback(self._tasks.discard)
 
     def _look_up(
         self, connection: Connection, key: int, version: int, correlation_id: int

@@ -8,7 +8,7 @@ the event loop's duties for it: connections, pauses, flushes, disks that fail.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 from zlib import crc32
@@ -16,14 +16,17 @@ from zlib import crc32
 from headrace.broker import logs
 from headrace.broker.peers import PeerUnreachable
 from headrace.broker.replication_throttle import ReplicationThrottle
+from headrace.cluster.image import BrokerConfigChanged, Change
 from headrace.errors import Error, HeadraceError
 from headrace.replica.fetcher import Fetched, PartitionFault, ReplicaFetcher
 from headrace.replica.waiters import CommitWaiter
+from headrace.runtime.disk import is_passing
 
 if TYPE_CHECKING:
     from headrace.broker.peers import Peers
     from headrace.broker.storage import Storage
     from headrace.cluster.broker_config import BrokerConfig
+    from headrace.log.directory import LogDirectory
     from headrace.replica.partition import Partition
     from headrace.runtime.clock import Clock
     from headrace.types import TopicPartition
@@ -35,6 +38,8 @@ _TURN_S: Final = 0.002
 # after a moment, in which others may come too, but not so often that it costs more than it brings.
 _CUT_SHORT_AFTER_S: Final = 0.02
 _CUT_SHORT_EVERY_S: Final = 0.5
+# How soon a cut that could not be noted is noted again.
+_NOTE_AGAIN_S: Final = 1.0
 # How often a fetcher looks whether a quota lets it go on.
 _QUOTA_PAUSE_MS: Final = 100
 # What happens whenever leadership moves, until everybody has heard of it, which takes a moment and
@@ -128,6 +133,12 @@ class ReplicaFetchers:
             fetcher.stop()
         await asyncio.gather(*(each.task for each in fetchers.values()), return_exceptions=True)
 
+    def on_changes(self, changes: Sequence[Change]) -> None:
+        """Spread the partitions again where `num.replica.fetchers` may have changed."""
+        if any(isinstance(each, BrokerConfigChanged) for each in changes):
+            for place in list(self._places.values()):
+                self.follow(place.partition)
+
     def followed_by(self, fetcher: _Fetcher, name: TopicPartition) -> Partition | None:
         """A partition, if this fetcher still has it."""
         place = self._places.get(name)
@@ -164,6 +175,7 @@ class _Fetcher:
         self._retries: dict[TopicPartition, int] = {}  # how often it was asked again so soon
         self._restless_until_ms = 0  # no long polls until then: a partition wants to join them
         self._unflushed: list[Partition] = []
+        self._unnoted: dict[str, LogDirectory] = {}  # where logs were cut; by path
         self._asked = 0  # requests so far
         self._cut_short = False  # the one that is under way was given up on purpose
         self._cut_short_at = 0.0
@@ -243,7 +255,9 @@ class _Fetcher:
                 machine.on_lost(now_ms())
 
     def _waits_for_disk(self) -> bool:
-        """Whether a flush is under way: a long poll without its partition would hold it up."""
+        """Whether a flush is under way, since a long poll without its partition would hold it up,
+        or a cut is not noted yet.
+        """
         self._unflushed = [
             partition
             for partition in self._unflushed
@@ -251,7 +265,7 @@ class _Fetcher:
             and not partition.offline_reason
             and self._owner.followed_by(self, partition.topic_partition) is partition
         ]
-        return bool(self._unflushed)
+        return bool(self._unflushed or self._unnoted)
 
     async def _take(self, response: FetchResponse) -> Fetched:
         """Append what came; others get their turn between the partitions of a large answer."""
@@ -328,7 +342,6 @@ class _Fetcher:
 
     def _on_truncated(self, fetched: Fetched) -> None:
         storage = self._owner.storage
-        directories = {}
         for name, cut in fetched.truncated.items():
             logs.REPLICA_FETCHER.info(
                 "%s Truncating partition %s from offset %d to %d",
@@ -347,13 +360,30 @@ class _Fetcher:
                 )
             directory = storage.directory_of(name)
             if directory is not None:
-                directories[directory.path] = directory
-        for directory in directories.values():
-            # A recovery point beyond the new end must not be believed after a crash.
+                self._unnoted[directory.path] = directory
+        self._note_cuts()
+
+    def _note_cuts(self) -> None:
+        """See to it that no recovery point beyond the new end of a log is believed after a crash.
+
+        Where even that is impossible for now it is tried again, and nothing is fetched meanwhile:
+        what is appended behind a cut would count as flushed. Once this fetcher has stopped the
+        next checkpoints of the broker do it.
+        """
+        if self._stopped:
+            return
+        for path, directory in list(self._unnoted.items()):
             try:
-                directory.write_checkpoints()
+                if directory.online:
+                    _note_cut(directory)
             except OSError as fault:
-                storage.fail_directory(directory, fault)
+                if is_passing(fault):
+                    continue
+                self._owner.storage.fail_directory(directory, fault)
+            del self._unnoted[path]
+        if self._unnoted:
+            asyncio.get_running_loop().call_later(_NOTE_AGAIN_S, self._note_cuts)
+        self._wake.set()
 
     def _on_fault(self, name: TopicPartition, fault: PartitionFault) -> None:
         level = logs.REPLICA_FETCHER.error
@@ -403,3 +433,13 @@ class _Fetcher:
             f"[ReplicaFetcher replicaId={self._owner.broker_id}, leaderId={self.leader_id}, "
             f"fetcherId={self.number}]"
         )
+
+
+def _note_cut(directory: LogDirectory) -> None:
+    """Write the recovery points as they are now; without room for that there are none."""
+    try:
+        directory.write_checkpoints()
+    except OSError as fault:
+        if not is_passing(fault):
+            raise
+        directory.forget_recovery_points()

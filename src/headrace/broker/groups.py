@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from headrace.broker.coordinators import Coordinators, TopicsView
 from headrace.broker.share_group_states import ShareGroupStates
-from headrace.cluster.image import Change, PartitionsAdded, TopicCreated, TopicDeleted
+from headrace.cluster.image import (
+    BrokerConfigChanged,
+    Change,
+    PartitionsAdded,
+    TopicCreated,
+    TopicDeleted,
+)
 from headrace.cluster.topic_names import CONSUMER_OFFSETS
 from headrace.coordinator.effects import TransactionMarkers
 from headrace.coordinator.group.records import decode_record, encode_record
@@ -42,13 +48,12 @@ def build_groups(
     metadata: Metadata, storage: Storage, clock: Clock, share_states: ShareStates
 ) -> Coordinators[GroupShard]:
     config = metadata.config
-    settings = read_settings(config)
     topics = TopicsView(metadata)
     share_group_states = ShareGroupStates(share_states)
 
     def new_shard(_partition: Partition) -> GroupShard:
         return GroupShard(
-            settings,
+            read_settings(metadata.config),
             topics,
             uuid.uuid4,
             overrides=lambda group: metadata.image.group_configs.get(group, {}),
@@ -75,6 +80,10 @@ def build_groups(
     share_group_states.groups = groups
 
     def on_changes(changes: Sequence[Change]) -> None:
+        if any(isinstance(each, BrokerConfigChanged) for each in changes):
+            settings = read_settings(metadata.config)
+            for host in groups.active():
+                host.shard.settings = settings
         if any(isinstance(each, TopicCreated | TopicDeleted | PartitionsAdded) for each in changes):
             now_ms = groups.now_ms()
             for host in groups.active():

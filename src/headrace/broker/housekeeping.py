@@ -1,26 +1,31 @@
 """What a broker does on its own: retention, checkpoints, flushes by age, idle connections.
 
 Each duty is a loop with its period from the settings. A duty that fails is logged and tried again
-at its next turn; it never takes the broker down with it.
+at its next turn; it never takes the broker down with it. What fails for one partition or one
+directory is done for the others all the same.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker import logs
 from headrace.broker.share_coordinators import prune
+from headrace.runtime.disk import is_passing
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.server import Listener
+    from headrace.log.directory import LogDirectory
 
 _PRODUCER_EXPIRY_MS: Final = 600_000
 _IDLE_SWEEP_MS: Final = 5_000
 _PRUNE_MS: Final = 300_000  # as Kafka: share.coordinator.state.topic.prune.interval.ms
 _DOOMED_SWEEP_MS: Final = 1_000
+_REMOVE_AGAIN_MS: Final = 60_000
 _LONGEST_SLEEP_MS: Final = 24 * 3600 * 1000
 
 
@@ -67,18 +72,32 @@ class Housekeeping:
 
     def apply_retention(self) -> None:
         now_ms = self._broker.clock.now_ms()
-        for partition in list(self._broker.storage.partitions.values()):
+        storage = self._broker.storage
+        for partition in list(storage.partitions.values()):
             if not partition.offline_reason:
-                deleted = partition.log.apply_retention(now_ms)
+                try:
+                    deleted = partition.log.apply_retention(now_ms)
+                except OSError as fault:
+                    storage.on_disk_fault(*partition.topic_partition, fault)
+                    continue
                 if deleted:
                     logs.LOG_MANAGER.info(
                         "Deleted %d bytes of %s by retention", deleted, partition.topic_partition
                     )
 
     def write_checkpoints(self) -> None:
-        for directory in self._broker.storage.directories:
+        storage = self._broker.storage
+        for directory in storage.directories:
             if directory.online:
-                directory.write_checkpoints()
+                try:
+                    directory.write_checkpoints()
+                except OSError as fault:
+                    if is_passing(fault):
+                        logs.LOG_MANAGER.error(
+                            "The checkpoints of %s are written later: %s", directory.path, fault
+                        )
+                    else:
+                        storage.fail_directory(directory, fault)
 
     def flush_by_age(self) -> None:
         """`flush.ms`: what waits longer than that for stable storage is brought there."""
@@ -92,10 +111,27 @@ class Housekeeping:
         now_ms = self._broker.clock.now_ms()
         for directory in self._broker.storage.directories:
             if directory.online:
-                directory.remove_doomed(now_ms)
+                if due := directory.take_doomed(now_ms):
+                    removal = self._broker.storage.in_thread(directory.remove_folders, due)
+                    removal.add_done_callback(partial(self._note_removal, directory))
                 for log in directory.logs.values():
                     if log.doomed:
-                        log.remove_doomed(now_ms)
+                        try:
+                            log.remove_doomed(now_ms)
+                        except OSError as fault:
+                            logs.LOG_MANAGER.error(
+                                "A deleted segment of %s is removed later: %s",
+                                log.topic_partition,
+                                fault,
+                            )
+
+    def _note_removal(
+        self, directory: LogDirectory, removal: asyncio.Future[dict[str, OSError]]
+    ) -> None:
+        faults = removal.result()
+        for fault in faults.values():
+            logs.LOG_MANAGER.error("A deleted log is removed later: %s", fault)
+        directory.doom_again(faults, self._broker.clock.now_ms() + _REMOVE_AGAIN_MS)
 
     def expire_producers(self) -> None:
         now_ms = self._broker.clock.now_ms()

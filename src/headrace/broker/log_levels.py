@@ -123,7 +123,7 @@ def apply_log4j(properties: Mapping[str, str], path: str) -> None:
         level = value.partition(",")[0].strip().upper()
         if level and level not in LEVELS:
             raise ConfigError(
-                f"{path}: {key}={value}: {level} is no level; allowed are {', '.join(LEVELS)}"
+                f"{path}: {key}={value}: {level} is not a level; allowed are {', '.join(LEVELS)}"
             )
         if level and (name == ROOT or name.startswith(logs.TOPS)):
             _logger(name).setLevel(LEVELS[level])

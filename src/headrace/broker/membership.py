@@ -141,7 +141,7 @@ class Membership:
             logs.SERVER.info("The connection to the cluster's tree is back")
             self._is_behind = True
         else:
-            logs.SERVER.warning("The session has expired: this broker joins the cluster anew")
+            logs.SERVER.warning("The session has expired: this broker rejoins the cluster")
             self._session.lose()
             for call in self.on_lost:
                 call()

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import errno
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker import logs
 from headrace.cluster import layout
 from headrace.cluster.configs import group_config, topic_log_config
+from headrace.cluster.dynamic_passwords import DynamicPasswords
 from headrace.cluster.following import changes_from, differences, roots_of
 from headrace.cluster.image import (
+    ALL_LOG_DIRS,
+    CORDONED_LOG_DIRS,
     BrokerConfigChanged,
     Change,
     ClusterImage,
@@ -44,11 +47,14 @@ from headrace.coordination.tree import (
     Op,
     OutcomeUnknown,
     SessionLost,
+    StoreFailed,
     Unreachable,
 )
 from headrace.coordination.tree import Change as NodeChange
 from headrace.errors import ClientFault, CorruptData, Error, HeadraceError
 from headrace.log import LogConfig
+from headrace.runtime.disk import is_passing
+from headrace.types import TopicPartition
 
 if TYPE_CHECKING:
     from headrace.broker.session import Session
@@ -59,7 +65,8 @@ if TYPE_CHECKING:
 # A change of many topics is written in parts, because ZooKeeper refuses requests above a megabyte.
 _MAX_OPS: Final = 500
 _MAX_TRIES: Final = 20
-_FULL_DISK_RETRY_S: Final = 1.0
+_RETRY_S: Final = 1.0
+_SLICE_S: Final = 0.005
 
 _LOG_SETTINGS = frozenset(field.name for field in dataclasses.fields(LogConfig))
 
@@ -92,23 +99,52 @@ class Metadata:
         self._broker_id = broker_id
         self._session = session
         self._static_config = config
+        self.passwords = DynamicPasswords.of(config, secrets.token_bytes)
+        self._unreadable: list[str] = []  # passwords that were encrypted with another secret
         self._storage = storage
         storage.known = image.partition
         self._changing = asyncio.Lock()
         self._default_log_config: LogConfig | None = None
         self._group_configs: dict[str, Mapping[str, Any]] = {}  # those that somebody asked for
         self._serves = False  # the logs follow only once they are loaded
+        # Notes in the tree: of deleted topics whose folders are gone for good, and of those whose
+        # folders are still there, or may come back.
+        self._done_notes: set[str] = set()
+        self._open_notes: set[str] = set()
+        # Roles that found no room, and wait for it; in the order in which they are tried again.
+        self._postponed: dict[tuple[str, int], TopicImage] = {}
+        self._retrying: asyncio.Task[None] | None = None
         # Told of changes after they have become true here.
         self.watchers: list[Callable[[Sequence[Change]], None]] = []
         self.topics_epoch = 0  # grows when a topic comes, grows or goes
         self._refresh_config()
 
     def _refresh_config(self) -> None:
-        self.config = self._static_config.with_dynamic(
-            self.image.broker_configs.get(self._broker_id, {}), self.image.cluster_default_config
+        own, unreadable = self.passwords.decrypted(
+            self.image.broker_configs.get(self._broker_id, {})
         )
+        if unreadable and unreadable != self._unreadable:
+            logs.CONFIG.error(
+                "Dynamic passwords that cannot be decrypted are ignored: %s. "
+                "Set password.encoder.secret (or password.encoder.old.secret) to the secret they "
+                "were encrypted with and restart, or set these passwords again",
+                ", ".join(unreadable),
+            )
+        self._unreadable = unreadable
+        self.config = self._static_config.with_dynamic(own, self.image.cluster_default_config)
         self._default_log_config = None
         self._group_configs.clear()
+        self._cordon()
+
+    def _cordon(self) -> None:
+        """Let `cordoned.log.dirs` decide which directories get new partitions (KIP-1066)."""
+        cordoned = set(self.config.get_list(CORDONED_LOG_DIRS))
+        paths = {directory.path for directory in self._storage.directories}
+        if ALL_LOG_DIRS not in cordoned:
+            paths &= cordoned
+        self._storage.cordoned = frozenset(paths)
+        is_full = len(paths) == len(self._storage.directories) > 0
+        self.image.cordoned = frozenset((self._broker_id,) if is_full else ())
 
     # -- changes ----------------------------------------------------------------------------------
 
@@ -134,12 +170,13 @@ class Metadata:
     ) -> bool:
         """Write and apply; False if the tree has moved on, and the image has caught up with it."""
         for part in chunks(changes, _MAX_OPS) if self.in_cluster else [changes]:
+            await self._free_names(part)
             ops = ops_for(self.image, part, controllership=controllership or self.controllership)
             deleted = [] if self.in_cluster else [c.topic for c in part if type(c) is TopicDeleted]
             # A deleted topic's folders must not be adopted after a crash: see decision 0003.
             notes = [Create(layout.deleted_topic_path(topic.name)) for topic in deleted]
             try:
-                await self._write([*ops, *notes])
+                await self._write([*self._forget_notes(), *ops, *notes])
             except (BadVersion, NodeExists, NoNode, NotEmpty, OutcomeUnknown) as fault:
                 if fault.path == layout.CONTROLLER_EPOCH and not isinstance(fault, OutcomeUnknown):
                     raise Deposed(str(fault)) from fault
@@ -147,16 +184,82 @@ class Metadata:
                 if not all(_is_true(self.image, change) for change in part):
                     return False
             else:
-                self._apply(part)
+                self._done_notes.clear()
+                await self._apply(part)
             if deleted:
-                await self._write([Delete(layout.deleted_topic_path(t.name)) for t in deleted])
+                self._open_notes |= {topic.name for topic in deleted}
+                await self._close_notes()
         return True
+
+    async def _free_names(self, changes: Sequence[Change]) -> None:
+        """Before a topic is created again the deleted one must be gone: its note would take the
+        new folders with the old ones at the next start. ClientFault if it cannot be gone yet.
+        """
+        names = {each.topic.name for each in changes if type(each) is TopicCreated}
+        if names.isdisjoint(self._open_notes):
+            return
+        await self._delete_again()
+        if reason := self._storage.deletions_left:
+            self._retry_if_needed()
+            raise ClientFault(
+                Error.KAFKA_STORAGE_ERROR,
+                f"the topic was deleted and is not gone yet: {reason}; try again",
+            )
+        # In a directory that is offline an old folder may be left: its topic id keeps it out.
+        self._done_notes |= self._open_notes & names
+        self._open_notes -= names
+
+    async def _delete_again(self) -> None:
+        await _in_slices(self._storage.delete_again())
+        await self._storage.sync_deletions()
+
+    async def _close_notes(self) -> None:
+        """Remove the notes of deleted topics that no directory has any more, nor gives back after
+        a power cut. One that is offline may: then they stay for the next start.
+        """
+        if self._storage.is_whole and not self._storage.deletions_left:
+            self._done_notes |= self._open_notes
+            self._open_notes.clear()
+        if not self._done_notes:
+            return
+        try:
+            await self._write(self._forget_notes())
+        except ClientFault as fault:
+            logs.CONTROLLER.warning("A deleted topic's note stays for now: %s", fault)
+        else:
+            self._done_notes.clear()
+
+    def _forget_notes(self) -> list[Op]:
+        """Remove the notes of topics whose folders are gone, at the latest with the next change: a
+        topic that is created again must not be taken for a deleted one at the next start.
+        """
+        return [Delete(layout.deleted_topic_path(name)) for name in sorted(self._done_notes)]
 
     async def _write(self, ops: Sequence[Op]) -> None:
         try:
             await self._session.call(lambda tree: tree.multi(ops))
         except (SessionLost, Unreachable) as fault:
             raise _come_again(fault) from fault
+        except StoreFailed as fault:
+            raise ClientFault(Error.KAFKA_STORAGE_ERROR, str(fault)) from fault
+
+    async def rotate_passwords(self) -> None:
+        """Encrypt this broker's passwords with its secret where the old one still protects them."""
+        try:
+            changes = await self.change(
+                lambda image: self.passwords.rotated(image, self._broker_id)
+            )
+        except ClientFault as fault:
+            logs.CONFIG.warning(
+                "Passwords stay encrypted with password.encoder.old.secret for now: %s",
+                fault,
+            )
+        else:
+            if changes:
+                logs.CONFIG.info(
+                    "Passwords were encrypted with the new password.encoder.secret; "
+                    "password.encoder.old.secret can be removed"
+                )
 
     # -- news -------------------------------------------------------------------------------------
 
@@ -168,12 +271,12 @@ class Metadata:
     async def refresh(self) -> None:
         """Read everything: what happened while nobody listened."""
         async with self._changing:
-            self._apply(differences(self.image, await self._session.call(load_image)))
+            await self._apply(differences(self.image, await self._session.call(load_image)))
 
     async def learn(self, changes: Sequence[Change]) -> None:
         """Apply what is known to be in the tree."""
         async with self._changing:
-            self._apply(changes)
+            await self._apply(changes)
 
     async def _read_anew(self, ops: Sequence[Op]) -> None:
         try:
@@ -196,11 +299,11 @@ class Metadata:
                 continue
             self.image.apply(found)
             news += found
-        self._follow_all(news)
+        await self._follow_all(news)
 
-    def _apply(self, changes: Sequence[Change]) -> None:
+    async def _apply(self, changes: Sequence[Change]) -> None:
         self.image.apply(changes)
-        self._follow_all(changes)
+        await self._follow_all(changes)
 
     # -- what follows from them here --------------------------------------------------------------
 
@@ -208,49 +311,64 @@ class Metadata:
         """The logs are loaded: let them follow the image from now on, beginning with all of it."""
         self._serves = True
         for topic in list(self.image.topics.values()):
-            self._take_roles(topic)
+            for _ in self._take_roles(topic):
+                pass
+        self._retry_if_needed()
 
-    def _follow_all(self, changes: Sequence[Change]) -> None:
+    async def _follow_all(self, changes: Sequence[Change]) -> None:
+        """Let the logs follow, a slice at a time: others are served while thousands of partitions
+        come or go, and see those that are known to the image and not yet here as without a leader.
+        What the image has forgotten is gone for all before the first of them is served.
+        """
         if not changes:
             return
-        for change in changes:
-            self._follow(change)
+        self._storage.withdraw([each.topic for each in changes if type(each) is TopicDeleted])
+        await _in_slices(step for change in changes for step in self._follow(change))
+        await self._storage.sync_deletions()
+        self._retry_if_needed()
         for watcher in self.watchers:
             watcher(changes)
 
-    def _follow(self, change: Change) -> None:
+    def _follow(self, change: Change) -> Iterator[None]:
+        """Do what a change means here; yields where others may be served in between."""
         match change:
             case TopicCreated(topic, _):
                 self.topics_epoch += 1
-                self._take_roles(topic)
+                yield from self._take_roles(topic)
                 logs.CONTROLLER.info(
                     "Created topic %s with %d partitions", topic.name, len(topic.partitions)
                 )
             case TopicDeleted(topic):
                 self.topics_epoch += 1
-                self._storage.remove_topic(topic)
+                for index in range(len(topic.partitions)):
+                    self._storage.delete(TopicPartition(topic.name, index))
+                    yield
+                self._storage.forget_topic(topic.name)
                 logs.CONTROLLER.info("Deleted topic %s", topic.name)
             case PartitionsAdded(topic, existing):
                 self.topics_epoch += 1
-                self._take_roles(topic, existing)
+                yield from self._take_roles(topic, existing)
             case PartitionChanged(name, index, _):
                 topic_image = self.image.topics.get(name)
                 if topic_image is not None:
                     self._take_role(topic_image, index)
+                    yield
             case TopicConfigChanged(name, _):
                 self._configure(name)
             case GroupConfigChanged(group, _):
                 self._group_configs.pop(group, None)
             case BrokerConfigChanged():
                 self._refresh_config()
-                for name in self.image.topics:
+                for name in list(self.image.topics):
                     self._configure(name)
+                    yield
             case _:
                 pass
 
-    def _take_roles(self, topic: TopicImage, first: int = 0) -> None:
+    def _take_roles(self, topic: TopicImage, first: int = 0) -> Iterator[None]:
         for index in range(first, len(topic.partitions)):
             self._take_role(topic, index)
+            yield
 
     def _take_role(self, topic: TopicImage, index: int) -> None:
         """Let the replica that is here, if any, lead or follow as the image says."""
@@ -265,20 +383,70 @@ class Metadata:
         except (OSError, ClientFault) as fault:
             # The cluster knows the partition; here it is offline until a disk is mended.
             self._storage.unserved[topic.name, index] = str(fault)
-            logs.LOG_MANAGER.error("%s-%d has no log: %s", topic.name, index, fault)
-            if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT):
+            if is_passing(fault):
                 # A full disk has room again some day, and nobody else plays this role until then.
-                asyncio.get_running_loop().call_later(
-                    _FULL_DISK_RETRY_S, self._take_role_again, topic, index
-                )
+                self._postpone(topic, index, fault)
+            else:
+                logs.LOG_MANAGER.error("%s-%d has no log: %s", topic.name, index, fault)
 
-    def _take_role_again(self, topic: TopicImage, index: int) -> None:
-        """What was impossible may be possible now; who waits for the role did not hear of it."""
-        self._take_role(topic, index)
-        image = self.image.partition(topic.name, index)
-        if image is not None and (topic.name, index) not in self._storage.unserved:
+    def _postpone(self, topic: TopicImage, index: int, fault: Exception) -> None:
+        if not self._postponed:
+            logs.LOG_MANAGER.error(
+                "%s-%d has no log, and is tried again soon, as are others: %s",
+                topic.name,
+                index,
+                fault,
+            )
+        self._postponed[topic.name, index] = topic
+
+    # -- what was impossible ----------------------------------------------------------------------
+
+    def _retry_if_needed(self) -> None:
+        """A full disk, or too few descriptors: try again, soon and as often as it takes."""
+        left = self._storage.deletions_left
+        if not (left or self._postponed):
+            return
+        if self._retrying is None or self._retrying.done():
+            if left:
+                logs.LOG_MANAGER.error("Deletions are tried again soon: %s", left)
+            self._retrying = asyncio.get_running_loop().create_task(self._retry())
+
+    async def _retry(self) -> None:
+        while self._postponed or self._storage.deletions_left:
+            await asyncio.sleep(_RETRY_S)
+            async with self._changing:
+                if self._storage.deletions_left:
+                    await self._delete_again()
+                    await self._close_notes()
+                await self._take_postponed()
+
+    async def _take_postponed(self) -> None:
+        """What was impossible may be possible now; who waits for a role did not hear of it."""
+        waiting, self._postponed = self._postponed, {}
+        taken: list[Change] = []
+        await _in_slices(self._take_waiting(waiting, taken))
+        if taken:
             for watcher in self.watchers:
-                watcher([PartitionChanged(topic.name, index, image)])
+                watcher(taken)
+
+    def _take_waiting(
+        self, waiting: Mapping[tuple[str, int], TopicImage], taken: list[Change]
+    ) -> Iterator[None]:
+        for (name, index), topic in waiting.items():
+            if self._postponed:
+                self._postponed[name, index] = topic  # there is still no room
+                continue
+            self._take_role(topic, index)
+            image = self.image.partition(name, index)
+            partition = self._storage.partitions.get((name, index))
+            if (
+                image is not None
+                and partition is not None
+                and partition.topic_id == topic.id
+                and (name, index) not in self._storage.unserved
+            ):
+                taken.append(PartitionChanged(name, index, image))
+            yield
 
     def _configure(self, name: str) -> None:
         topic = self.image.topics.get(name)
@@ -317,6 +485,16 @@ class Metadata:
         known["cleanup_policy"] = tuple(known["cleanup_policy"])
         known["producer_id_expiration_ms"] = self.config.get_int("producer.id.expiration.ms")
         return LogConfig(**known)
+
+
+async def _in_slices(steps: Iterable[None]) -> None:
+    """Take all steps, and let others be served in between."""
+    loop = asyncio.get_running_loop()
+    slice_ends = loop.time() + _SLICE_S
+    for _ in steps:
+        if loop.time() >= slice_ends:
+            await asyncio.sleep(0)
+            slice_ends = loop.time() + _SLICE_S
 
 
 def _come_again(fault: Exception) -> ClientFault:

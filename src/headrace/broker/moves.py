@@ -61,6 +61,10 @@ class Moves:
             raise ClientFault(Error.LOG_DIR_NOT_FOUND, f"{path} is not among this broker's folders")
         if not target.online:
             raise ClientFault(Error.KAFKA_STORAGE_ERROR, target.offline_reason)
+        if path in self._storage.cordoned:
+            raise ClientFault(
+                Error.INVALID_REPLICA_ASSIGNMENT, f"{path} is cordoned: see cordoned.log.dirs"
+            )
         partition = self._storage.find(topic, index)
         topic_partition = partition.topic_partition
         current = self._under_way.get(topic_partition)

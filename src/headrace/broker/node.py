@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import socket
 import uuid
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from headrace.errors import ConfigError, HeadraceError
 from headrace.log import meta_properties
 from headrace.log.directory import LoadReport, LogDirectory
 from headrace.log.moving import settle_moves
+from headrace.runtime.descriptors import files_within, raise_limit
 from headrace.runtime.os_disk import OsDisk
 from headrace.types import uuid_to_text
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from headrace.runtime.disk import Disk
 
 TREE_FILE: Final = "__coordination.sqlite"
-# Files that a broker needs besides segments: sockets, indexes, the tree, libraries.
-_RESERVED_HANDLES: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class Node:
 
 def open_node(config: BrokerConfig) -> Node:
     """Take possession of everything; blocks until ZooKeeper answers."""
-    disk = OsDisk(_handle_limit())
+    disk = OsDisk(files_within(raise_limit()))
     paths = [os.path.abspath(path) for path in config.log_dirs]
     owners = [meta_properties.read(disk, path) for path in paths]
     known_cluster = next((owner.cluster_id for owner in owners if owner), None)
@@ -119,17 +117,6 @@ def _generated_id(config: BrokerConfig, tree: Tree) -> int:
     if not config.get_bool("broker.id.generation.enable"):
         raise ConfigError("node.id is not set and broker.id.generation.enable=false; set node.id")
     return store.next_broker_id(tree, config.get_int("reserved.broker.max.id"))
-
-
-def _handle_limit() -> int:
-    """Open as many files as the system allows, and leave room for sockets."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        soft = hard
-    if soft == resource.RLIM_INFINITY:
-        soft = 1 << 20
-    return int(max(64, min(soft - _RESERVED_HANDLES, soft // 2)))
 
 
 def registration(

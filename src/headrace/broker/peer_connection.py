@@ -84,7 +84,7 @@ class PeerConnection(asyncio.BufferedProtocol):
             for frame in self._reader.received(nbytes):
                 self._on_frame(frame)
         except BadFrame as fault:
-            self.abort(f"it answered with what is no Kafka response ({fault})")
+            self.abort(f"its answer is not a Kafka response ({fault})")
         except HeadraceError as fault:
             self.abort(f"its answer cannot be read ({fault})")
 

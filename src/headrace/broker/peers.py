@@ -155,7 +155,7 @@ class Peers:
             try:
                 await connection.negotiate(timeout_s)
             except BaseException:
-                connection.abort("it did not tell its versions")
+                connection.abort("it did not report its versions")
                 raise
         return connection
 
@@ -250,7 +250,7 @@ class _Channel:
 
     async def _connect(self, life: tuple[int, Endpoint]) -> PeerConnection:
         if self._connection is not None:
-            self._connection.abort("the broker has registered anew")
+            self._connection.abort("the broker has registered again")
             self._connection = None
         try:
             connection = await self._peers.connect(life[1], self._name)

@@ -9,7 +9,13 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.transactional_writes import admit, as_told_to_producer, must_ask, settled
+from headrace.broker.transactional_writes import (
+    Unsettled,
+    admit,
+    as_told_to_producer,
+    must_ask,
+    settled,
+)
 from headrace.coordinator.effects import ProducerIdentity
 from headrace.errors import ClientFault, Error
 from headrace.records.batch import HEADER_SIZE
@@ -20,8 +26,6 @@ if TYPE_CHECKING:
 
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
-    from headrace.coordinator.host import Host
-    from headrace.coordinator.transaction.shard import TransactionShard
     from headrace.wire.messages.produce import ProduceRequest
 
 TRANSACTIONAL_BIT: Final = 0x10
@@ -52,34 +56,42 @@ def is_elsewhere(broker: Broker, transactional_id: str) -> bool:
 
 
 def ask(
-    broker: Broker, request: ProduceRequest, call: Call
-) -> tuple[Refused, Host[TransactionShard] | None]:
-    """What a coordinator on this broker says, and the one whose commit must be awaited first."""
+    broker: Broker, request: ProduceRequest, call: Call, awaited: Unsettled | None = None
+) -> tuple[Refused, Unsettled | None]:
+    """What a coordinator on this broker says, and what must be committed first."""
     assert request.transactional_id is not None
     refused: dict[TopicPartition, Error] = {}
     unsettled = None
     for producer, partitions in _unknown(broker, request, call).items():
-        errors, host = admit(
+        errors, later = admit(
             broker.transactions,
             request.transactional_id,
             producer,
             partitions,
             adds=call.version >= _ADDS_SINCE,
+            awaited=awaited,
         )
-        unsettled = unsettled or host
+        unsettled = later or unsettled
         refused |= errors
     return _told(refused, call), unsettled
 
 
-async def ask_until_settled(broker: Broker, request: ProduceRequest, call: Call) -> Refused:
-    """What the coordinator says, wherever it is. Write before the next `await`."""
+async def ask_until_settled(
+    broker: Broker, request: ProduceRequest, call: Call, unsettled: Unsettled | None
+) -> Refused:
+    """What the coordinator says, wherever it is. Write before the next `await`.
+
+    `unsettled` is what `ask` has returned before.
+    """
     if request.transactional_id is None:
         return NONE_REFUSED
     while not is_elsewhere(broker, request.transactional_id):
-        refused, unsettled = ask(broker, request, call)
+        if unsettled is not None:
+            await settled(unsettled)
+        # What was true before the wait may not be true any more.
+        refused, unsettled = ask(broker, request, call, unsettled)
         if unsettled is None:
             return refused
-        await settled(unsettled)
     remote = broker.remote_transactions
     assert remote is not None
     errors: dict[TopicPartition, Error] = {}
@@ -114,6 +126,25 @@ def _unknown(
             ):
                 wanted.setdefault(producer, []).append(partition.topic_partition)
     return wanted
+
+
+def too_late(broker: Broker, request: ProduceRequest) -> Refused:
+    """Nothing was written, because what it waited for did not come in time: try again."""
+    if request.transactional_id is None:
+        fault = ClientFault(
+            Error.REQUEST_TIMED_OUT,
+            f"earlier writes of the connection took longer than {request.timeout_ms} ms; retry",
+        )
+    else:
+        fault = ClientFault(
+            Error.NOT_ENOUGH_REPLICAS,
+            f"the transaction coordinator did not answer within {request.timeout_ms} ms; retry",
+        )
+    return {
+        TopicPartition(topic_name(broker, topic.name, topic.topic_id)[0], data.index): fault
+        for topic in request.topic_data
+        for data in topic.partition_data
+    }
 
 
 def _told(errors: dict[TopicPartition, Error], call: Call) -> Refused:

@@ -3,7 +3,8 @@
 The leader of a partition must know that a write belongs to an open transaction. Where the
 transaction coordinator lives on another broker it is asked with AddPartitionsToTxn: to verify for
 producers of transactions v1, to add for those of v2. While one question to a broker is under way,
-further ones gather and leave together.
+further ones gather and leave together. No write waits longer than `_TIMEOUT_MS`, which includes the
+time to connect and to wait for an earlier question.
 
 Between the coordinator's answer and the write the transaction may end here. A guard (see
 `headrace.broker.verification_guards`) is opened before the question; an answer behind a broken one
@@ -43,6 +44,7 @@ CHANNEL: Final = "add-partitions-manager"
 _TIMEOUT_MS: Final = 10_000
 
 Errors = dict[TopicPartition, Error]
+_Key = tuple[str, "ProducerIdentity", bool]  # transactional id, producer, whether it adds
 
 
 @dataclass(eq=False, slots=True)
@@ -74,7 +76,7 @@ class RemoteTransactions:
         self._storage = storage
         self._transactions = transactions
         self._guards = markers.guards
-        self._waiting: dict[int, list[_Question]] = {}
+        self._waiting: dict[int, dict[_Key, _Question]] = {}
         self._senders: dict[int, asyncio.Task[None]] = {}
 
     def coordinator_of(self, transactional_id: str) -> int:
@@ -112,12 +114,15 @@ class RemoteTransactions:
             if partition is not None
         }
         try:
-            told = await self._ask(coordinator, transactional_id, producer, partitions, adds)
+            async with asyncio.timeout(_TIMEOUT_MS / 1000):
+                told = await self._ask(coordinator, transactional_id, producer, partitions, adds)
             errors = {each: told[each] for each in partitions}
             for each, guard in guards.items():
                 if not errors[each]:
                     errors[each] = guard.fault
             return errors
+        except TimeoutError:
+            return dict.fromkeys(partitions, _LOST)
         finally:
             for guard in guards.values():
                 guard.close()
@@ -132,22 +137,17 @@ class RemoteTransactions:
         partitions: Collection[TopicPartition],
         adds: bool,
     ) -> Errors:
-        waiting = self._waiting.setdefault(coordinator, [])
-        for question in waiting:
-            if (question.transactional_id, question.producer, question.adds) == (
-                transactional_id,
-                producer,
-                adds,
-            ):
-                question.partitions.update(dict.fromkeys(partitions))
-                break
+        waiting = self._waiting.setdefault(coordinator, {})
+        question = waiting.get((transactional_id, producer, adds))
+        if question is not None:
+            question.partitions.update(dict.fromkeys(partitions))
         else:
             loop = asyncio.get_running_loop()
             answer: asyncio.Future[Errors] = loop.create_future()
             question = _Question(
                 transactional_id, producer, adds, dict.fromkeys(partitions), answer
             )
-            waiting.append(question)
+            waiting[transactional_id, producer, adds] = question
             if coordinator not in self._senders:
                 # It begins on the next turn of the loop: questions of this turn leave together.
                 self._senders[coordinator] = loop.create_task(self._send_all(coordinator))
@@ -197,13 +197,12 @@ class RemoteTransactions:
 _LOST: Final = Error.NETWORK_EXCEPTION
 
 
-def _take(waiting: list[_Question]) -> list[_Question]:
+def _take(waiting: dict[_Key, _Question]) -> list[_Question]:
     """What the next request carries: an answer names transactions, so each may occur once."""
-    batch: dict[str, _Question] = {}
-    for question in waiting:
-        batch.setdefault(question.transactional_id, question)
-    waiting[:] = [each for each in waiting if batch[each.transactional_id] is not each]
-    return list(batch.values())
+    batch: dict[str, _Key] = {}
+    for key in waiting:
+        batch.setdefault(key[0], key)
+    return [waiting.pop(key) for key in batch.values()]
 
 
 def _entry(question: _Question) -> AddPartitionsToTxnTransaction:

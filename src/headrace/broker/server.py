@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker import logs
 from headrace.broker.connection import Connection
+from headrace.broker.turns import Turns
 from headrace.errors import ConfigError
 from headrace.wire.frame import FrameReader
 
@@ -19,20 +21,32 @@ if TYPE_CHECKING:
 
 _SCRATCH_BYTES: Final = 128 * 1024
 _BACKLOG: Final = 1024
+_MAX_PENDING: Final = 128
 
 
 class ConnectionLimits:
-    """How many connections the broker holds, in all and from one address."""
+    """How many connections the broker holds, in all and from one address; `room` is how many the
+    process has descriptors for.
+    """
 
     def __init__(self, max_connections: int, max_per_ip: int, overrides: dict[str, int]) -> None:
         self.max_connections = max_connections
+        self.room = sys.maxsize
         self.max_per_ip = max_per_ip
         self.overrides = overrides
         self.total = 0
         self.by_host: Counter[str] = Counter()
 
+    def adopt(self, other: ConnectionLimits) -> None:
+        """Hold new connections to the limits of `other`; those that are open stay."""
+        self.max_connections = other.max_connections
+        self.max_per_ip = other.max_per_ip
+        self.overrides = other.overrides
+
     def refusal(self, host: str) -> str:
         """Why one more connection from `host` is refused, or the empty string."""
+        if self.total >= self.room:
+            return f"the limit of open files has room for {self.room}; raise it with ulimit -n"
         if self.total >= self.max_connections:
             return f"max.connections={self.max_connections} is reached"
         allowed = self.overrides.get(host, self.max_per_ip)
@@ -63,15 +77,18 @@ class Listener:
         *,
         max_request_bytes: int,
         max_idle_ms: int,
+        max_pending: int,
     ) -> None:
         self.name = name
         self.loop = loop
         self.reporter = reporter
+        self.turns = Turns(loop)
+        self.max_pending = min(max_pending, _MAX_PENDING)  # unanswered requests of one connection
         self.connections: set[Connection] = set()
         self.accepted = 0
         self.host = ""
         self.port = 0
-        self._limits = limits
+        self.limits = limits
         self._max_request_bytes = max_request_bytes
         self._max_idle_s = max_idle_ms / 1000
         # Shared by all connections: see FrameReader.
@@ -114,12 +131,12 @@ class Listener:
         gate = self.gate
         if gate is not None and gate.active and not gate.admit(self.name, connection):
             return True  # it is told nothing, and closed when its time has come
-        refusal = self._limits.refusal(host)
+        refusal = self.limits.refusal(host)
         if refusal:
             self.reporter.connections_refused += 1
             logs.SOCKET_SERVER.warning("Refused connection from %s: %s", host, refusal)
             return False
-        self._limits.take(host)
+        self.limits.take(host)
         self.connections.add(connection)
         self.accepted += 1
         self.reporter.connections_accepted += 1
@@ -128,15 +145,26 @@ class Listener:
     def forget(self, connection: Connection) -> None:
         if connection in self.connections:
             self.connections.discard(connection)
-            self._limits.give_back(connection.peer_host)
+            self.limits.give_back(connection.peer_host)
 
     def close_idle(self) -> int:
-        """Close connections on which nothing happened for connections.max.idle.ms."""
+        """Close connections on which nothing happened for connections.max.idle.ms, and those whose
+        client has taken nothing of its answers for so long.
+        """
         oldest = self.loop.time() - self._max_idle_s
         idle = [c for c in self.connections if c.last_active < oldest and c.idle]
+        stuck = [c for c in self.connections if c.is_stuck(oldest)]
         for connection in idle:
             connection.close()
-        return len(idle)
+        for connection in stuck:
+            logs.SOCKET_SERVER.warning(
+                "Closing connection from %s: its client took no bytes of its answers for "
+                "connections.max.idle.ms=%d",
+                connection.peer_host,
+                self._max_idle_s * 1000,
+            )
+            connection.abort()
+        return len(idle) + len(stuck)
 
     def stop_accepting(self) -> None:
         if self._server is not None:

@@ -19,7 +19,7 @@ from headrace.broker.share_start import resolve_start
 from headrace.broker.share_states import KeptShare
 from headrace.cluster.image import Change, PartitionChanged, TopicDeleted
 from headrace.coordinator.share.state import ShareKey
-from headrace.errors import ClientFault, Error
+from headrace.errors import ClientFault, Error, HeadraceError
 from headrace.replica.sharing.partition import SharePartition
 from headrace.replica.sharing.states import Acknowledgement, ShareLimits
 
@@ -134,7 +134,6 @@ class SharePartitions:
     async def _load(self, led: LedShare) -> None:
         leader_epoch = led.partition.leader_epoch
         kept = await self._states.read(led.key, leader_epoch)
-        led.writer = None
         if self.led.get(led.key) is not led:
             return
         if not isinstance(kept, KeptShare):
@@ -145,13 +144,22 @@ class SharePartitions:
             del self.led[led.key]
             return
         config = self._metadata.group_config(led.key.group_id)
-        start = resolve_start(
-            led.partition.log,
-            kept.start_offset,
-            config["share.auto.offset.reset"],
-            committed_only=config["share.isolation.level"] == "read_committed",
-            now_ms=self._clock.now_ms(),
-        )
+        try:
+            start = await resolve_start(
+                led.partition.log,
+                kept.start_offset,
+                config["share.auto.offset.reset"],
+                committed_only=config["share.isolation.level"] == "read_committed",
+                now_ms=self._clock.now_ms(),
+            )
+        except (HeadraceError, OSError, RuntimeError) as fault:
+            logs.COORDINATOR.warning("The start of %s cannot be found: %s", led.key, fault)
+            if self.led.get(led.key) is led:
+                del self.led[led.key]  # the next request tries again
+            return
+        led.writer = None
+        if self.led.get(led.key) is not led:
+            return
         led.share = SharePartition(
             start,
             kept.batches,
@@ -254,7 +262,7 @@ class SharePartitions:
                 return
             if error in _FENCED or error is Error.INVALID_REQUEST:
                 # Somebody else leads, or has begun the state anew: what is known here is void.
-                logs.COORDINATOR.info("%s is begun anew: %s", led.key, error.name)
+                logs.COORDINATOR.info("%s starts again: %s", led.key, error.name)
                 self._drop(led, Error.NOT_LEADER_OR_FOLLOWER)
                 return
             was_full = share.next_offset(self.limits(led.key.group_id)) is None

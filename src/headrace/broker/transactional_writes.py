@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from headrace.coordinator.effects import Effects, ProducerIdentity
 from headrace.coordinator.host import HostState
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headrace.broker.coordinators import Coordinators
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.coordinator.host import Host
+    from headrace.coordinator.transaction.metadata import TransactionMetadata
     from headrace.coordinator.transaction.shard import TransactionShard
     from headrace.types import TopicPartition
 
@@ -35,6 +36,18 @@ _AGAIN: Final = (
     Error.NETWORK_EXCEPTION,  # it is on another broker, which did not answer
     Error.OPERATION_NOT_ATTEMPTED,  # it does not know another partition of the same write yet
 )
+
+
+class Unsettled(NamedTuple):
+    """What a coordinator on this broker knows of a transaction, but has not committed yet."""
+
+    host: Host[TransactionShard]
+    metadata: TransactionMetadata | None
+    end: int  # of the coordinator's log
+
+    @property
+    def is_committed(self) -> bool:
+        return self.host.partition.high_watermark >= self.end
 
 
 def must_ask(config: BrokerConfig, *, adds: bool) -> bool:
@@ -51,8 +64,13 @@ def admit(
     partitions: Collection[TopicPartition],
     *,
     adds: bool,
-) -> tuple[dict[TopicPartition, Error], Host[TransactionShard] | None]:
-    """Why each partition must not be written, and the host whose commit must be awaited first."""
+    awaited: Unsettled | None = None,
+) -> tuple[dict[TopicPartition, Error], Unsettled | None]:
+    """Why each partition must not be written, and what must be committed first.
+
+    `awaited` is what an earlier question had to wait for. If the transaction is still the same,
+    what others have written since then need not be awaited.
+    """
     try:
         host = transactions.host_of(transactional_id)
     except ClientFault as fault:
@@ -66,17 +84,20 @@ def admit(
         transactions.perform(host, Effects(records=records), now_ms)
         if host.state is not HostState.ACTIVE or host.shard is not shard:
             return dict.fromkeys(partitions, Error.COORDINATOR_NOT_AVAILABLE), None
-    partition = host.partition
-    is_committed = partition.high_watermark >= partition.log.log_end_offset
-    return dict.fromkeys(partitions, error), None if is_committed else host
+    metadata = shard.transactions.get(transactional_id)
+    if awaited is not None and awaited.metadata is metadata and awaited.is_committed:
+        return dict.fromkeys(partitions, error), None
+    unsettled = Unsettled(host, metadata, host.partition.log.log_end_offset)
+    return dict.fromkeys(partitions, error), None if unsettled.is_committed else unsettled
 
 
-async def settled(host: Host[TransactionShard]) -> None:
-    """Wait until what the coordinator has written is committed, or cannot be any more."""
-    future = asyncio.get_running_loop().create_future()
-    partition = host.partition
-    partition.when_committed(partition.log.log_end_offset, lambda: future.set_result(None))
-    await future
+async def settled(unsettled: Unsettled) -> None:
+    """Wait until what the coordinator has written is committed, or cannot be any more. The caller
+    sets the time limit.
+    """
+    committed = asyncio.Event()
+    unsettled.host.partition.when_committed(unsettled.end, committed.set)
+    await committed.wait()
 
 
 def as_told_to_producer(error: Error, *, knows_abortable: bool) -> Error:

@@ -17,6 +17,10 @@ def main(arguments: list[str] | None = None) -> int:
     debug = "--debug" in given
     words = [word for word in given if word != "--debug"]
     try:
+        if debug:
+            from headrace.cli.failures import DEBUG
+
+            DEBUG.set(True)
         code = _run(words)
         sys.stdout.flush()
         return code
@@ -48,12 +52,13 @@ def _run(words: list[str]) -> int:
 def tell(error: Exception) -> int:
     """One line on stderr: the cause and the remedy of what the user can mend."""
     from headrace.cli.failures import FAILED, Failure
+    from headrace.cli.lines import warn
     from headrace.errors import HeadraceError
 
     code = error.exit_code if isinstance(error, Failure) else FAILED
     if isinstance(error, HeadraceError | OSError):
-        print(f"headrace: {error}", file=sys.stderr)
+        warn(str(error))
     else:
         kind = type(error).__name__
-        print(f"headrace: {kind}: {error}; this is a fault of ours, see --debug", file=sys.stderr)
+        warn(f"{kind}: {error}; this is a bug, --debug shows where")
     return code

@@ -51,10 +51,17 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="And exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show where a failure happened; may stand anywhere.")
+        bool,
+        typer.Option(
+            "--debug",
+            help="Print the stack trace of a failure; allowed anywhere on the command line.",
+        ),
     ] = False,
     named: Annotated[
         str | None,
@@ -63,7 +70,7 @@ def root(
             metavar="NAME",
             envvar="HEADRACE_PROFILE",
             autocompletion=profile.complete_profile,
-            help="The cluster of this name (headrace profile); may stand anywhere.",
+            help="Use this profile (see headrace profile); allowed anywhere on the command line.",
         ),
     ] = None,
 ) -> None:

@@ -21,9 +21,10 @@ from headrace.cli.services import Service
 from headrace.cli.up import (
     BROKER,
     Request,
+    check_folders,
+    check_port,
     default_data,
-    joined,
-    number,
+    listener_of,
     pinned,
     read_config,
     run_broker,
@@ -50,18 +51,21 @@ _OF_ONE: Final = (
 def several(request: Request, count: int) -> list[Service]:
     """ZooKeeper, unless one is named, and the brokers, in the order of their start."""
     _check(request)
+    _check_installed(count, own_zookeeper=request.zookeeper is None)
     data = Path(request.data or default_data(os.environ))
     if (data / "meta.properties").exists():
         raise Failure(
             f"{data} holds the data of a single broker, which no cluster can take over",
             "name another folder with --data",
         )
+    check_folders([str(data)])
     services = []
     if request.zookeeper is None:
         services.append(_zookeeper(data / "zookeeper"))
     for index in range(count):
         settings = settings_of(request, count, index, data)
         _try(settings)
+        check_port(request, settings["listeners"], index)
         services.append(_broker(request, f"{BROKER}-{index}", settings))
     return services
 
@@ -69,7 +73,6 @@ def several(request: Request, count: int) -> list[Service]:
 def settings_of(request: Request, count: int, index: int, data: Path) -> dict[str, str]:
     """The static settings of one broker; zookeeper.connect follows when it is known."""
     replicas, in_sync = min(REPLICAS, count), min(REPLICAS - 1, count)
-    port = number("port", request.port or "9092")
     settings = {
         "default.replication.factor": str(replicas),
         "offsets.topic.replication.factor": str(replicas),
@@ -80,8 +83,7 @@ def settings_of(request: Request, count: int, index: int, data: Path) -> dict[st
         **set_by_hand(request),
         "broker.id": str(index),
         "log.dirs": str(data / f"{BROKER}-{index}"),
-        "listeners": "PLAINTEXT://"
-        + joined(request.host or "127.0.0.1", port + index if port else 0),
+        "listeners": listener_of(request, index),
     }
     if request.zookeeper is not None:
         settings["zookeeper.connect"] = request.zookeeper
@@ -98,8 +100,32 @@ def _check(request: Request) -> None:
             )
 
 
+def _check_installed(count: int, *, own_zookeeper: bool) -> None:
+    """Name all that is missing at once, before anything is started."""
+    from importlib.util import find_spec
+
+    from headrace.coordination.zookeeper import jars
+    from headrace.errors import HeadraceError
+    from headrace.runtime.java import find_java
+
+    missing = []
+    if find_spec("kazoo") is None:
+        missing.append('there is no package kazoo: pip install "headrace[cluster]"')
+    for look in (find_java, jars.class_path) if own_zookeeper else ():
+        try:
+            look(os.environ)
+        except HeadraceError as error:
+            missing.append(str(error))
+    if missing:
+        found = " ".join(f"({number}) {text};" for number, text in enumerate(missing, 1))
+        raise Failure(
+            f"--brokers {count} needs more than is installed: {found} "
+            "or run one broker, which needs none of it"
+        )
+
+
 def _try(settings: Mapping[str, str]) -> None:
-    """A mistake in the settings is told before anything is started."""
+    """A mistake in the settings is reported before anything is started."""
     from headrace.cluster.broker_config import BrokerConfig
 
     BrokerConfig(settings)
@@ -145,4 +171,4 @@ def _run_zookeeper(folder: Path, address: str | None) -> int:
         if signal.sigwait(signals) is not signal.SIGCHLD:
             server.stop()
             return 0
-    raise Failure("ZooKeeper has ended", f"see {server.log_path}")
+    raise Failure("ZooKeeper exited", f"see {server.log_path}")

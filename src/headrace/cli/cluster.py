@@ -24,7 +24,7 @@ from headrace.client.connection import Connection
 from headrace.client.probe import trust_anyone
 from headrace.errors import HeadraceError
 
-app = typer.Typer(help="Look at the brokers of a cluster.")
+app = typer.Typer(help="Show the brokers of a cluster.")
 
 
 @app.command(epilog="Example: headrace cluster status --output json")
@@ -33,7 +33,7 @@ def status(
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show who lives, who leads how much, and how many partitions are not well."""
+    """Show live brokers, their leaderships, and partitions that are offline or under-replicated."""
     from headrace.cli.administration.client import connect
 
     with connect(parse_target(servers, properties)) as admin:
@@ -131,4 +131,4 @@ def _served(target: Target) -> dict[int, range]:
                 return connection.served()
         except HeadraceError:
             continue
-    raise Failure("no broker tells its API versions", 'look with "headrace doctor"')
+    raise Failure("no broker reports its API versions", 'run "headrace doctor"')

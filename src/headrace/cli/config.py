@@ -50,7 +50,7 @@ EntityName = Annotated[
 
 def _resource(entity: str, name: str) -> Any:
     if entity == Entity.BROKER and not name.isdigit():
-        raise WrongUsage(f'"{name}" is no broker id', 'see "headrace cluster describe"')
+        raise WrongUsage(f'"{name}" is not a broker id', 'see "headrace cluster describe"')
     api = admin_api()
     kind = api.ResourceType.BROKER if entity == Entity.BROKER else api.ResourceType.TOPIC
     return api.ConfigResource(kind, name)
@@ -70,7 +70,7 @@ def _require(admin: AdminClient, target: Target, entity: str, name: str) -> None
 def describe(
     entity: EntityType,
     name: EntityName,
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Also the defaults.")] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Include defaults.")] = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,

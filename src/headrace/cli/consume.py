@@ -1,7 +1,7 @@
 """`headrace consume`: read topics and print their records.
 
 Without --group, partitions are assigned, not subscribed: no group is joined and no offset is
-committed, so looking at a topic never disturbs those who work on it. With it, the command is a
+committed, so reading a topic this way never disturbs a consumer group. With it, the command is a
 member like any other (`group.reading`).
 """
 
@@ -27,6 +27,7 @@ from headrace.cli.kafka import (
     read_metadata,
     require_leaders,
 )
+from headrace.cli.lines import counted
 from headrace.cli.options import (
     DEFAULT_SERVERS,
     NONE_GIVEN,
@@ -40,7 +41,6 @@ from headrace.cli.positions import parse_position
 from headrace.cli.ranges import Range, resolve
 from headrace.cli.record_json import to_json
 from headrace.cli.record_text import (
-    Encoding,
     Faces,
     Record,
     compact_json,
@@ -48,6 +48,8 @@ from headrace.cli.record_text import (
     iso_timestamp,
     unescape,
 )
+from headrace.cli.schema.registry import DEFAULT_URL, RegistryOption
+from headrace.cli.schema_values import Format, SchemaValues
 from headrace.cli.target import Target, parse_target
 
 if TYPE_CHECKING:
@@ -68,13 +70,14 @@ Examples:
   headrace consume orders --from -10
   headrace consume orders --from @-1h --format '%p:%o %k = %v\\n'
   headrace consume orders --follow --output json | jq .value
+  headrace consume payments --value-format avro --registry http://127.0.0.1:8081
   headrace consume orders bills --group billing --follow"""
 
 TopicsArgument: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="TOPIC…",
-        help="One topic; with --group any number.",
+        help="One topic; with --group, any number.",
         show_default=False,
         autocompletion=complete_topic,
     ),
@@ -85,17 +88,19 @@ GroupOption: TypeAlias = Annotated[
         "--group",
         "-g",
         metavar="GROUP",
-        help="Join this group: share the partitions, begin where it stopped, commit.",
+        help="Join this consumer group and commit offsets.",
         autocompletion=complete_group,
     ),
 ]
 ProtocolOption: TypeAlias = Annotated[
     Protocol | None,
-    typer.Option(help="How the group agrees who reads what; default classic."),
+    typer.Option(help="Group protocol; default classic."),
 ]
 PartitionsOption: TypeAlias = Annotated[
     list[int] | None,
-    typer.Option("--partition", "-p", metavar="N", min=0, help="Only this one; may be repeated."),
+    typer.Option(
+        "--partition", "-p", metavar="N", min=0, help="Read only this partition; may be repeated."
+    ),
 ]
 FromOption: TypeAlias = Annotated[
     str,
@@ -109,11 +114,15 @@ FromOption: TypeAlias = Annotated[
 ]
 ToOption: TypeAlias = Annotated[
     str,
-    typer.Option("--to", metavar="POSITION", help="Stop before this offset or time, or at end."),
+    typer.Option(
+        "--to", metavar="POSITION", help="Stop before this position; end is the end of the log now."
+    ),
 ]
 MaxOption: TypeAlias = Annotated[
     int | None,
-    typer.Option("--max-messages", "-n", metavar="N", min=1, help="Stop after so many."),
+    typer.Option(
+        "--max-messages", "-n", metavar="N", min=1, help="Stop after this number of records."
+    ),
 ]
 FollowFlag: TypeAlias = Annotated[
     bool, typer.Option("--follow", "-f", help="Wait for new records at the end.")
@@ -127,14 +136,27 @@ TemplateOption: TypeAlias = Annotated[
         "%d date, %K %V sizes, %% percent; \\n \\t \\r \\0 \\xHH.",
     ),
 ]
-KeyFormat: TypeAlias = Annotated[Encoding, typer.Option(help="How keys are shown.")]
-ValueFormat: TypeAlias = Annotated[Encoding, typer.Option(help="How values are shown.")]
+KeyFormat: TypeAlias = Annotated[
+    Format, typer.Option(help="How keys are printed; see --value-format.")
+]
+ValueFormat: TypeAlias = Annotated[
+    Format,
+    typer.Option(
+        help="How values are printed. avro, protobuf, and json where the record names a schema, "
+        "are decoded with the registry's schema; auto decodes any of them and prints others as "
+        "text."
+    ),
+]
 NullOption: TypeAlias = Annotated[
-    str, typer.Option("--null-marker", metavar="TEXT", help="What stands for null.")
+    str, typer.Option("--null-marker", metavar="TEXT", help="Text printed for null.")
 ]
 OutputOption: TypeAlias = Annotated[
     Output | None,
-    typer.Option("--output", "-o", help="Instead of --format: a line or document per record."),
+    typer.Option(
+        "--output",
+        "-o",
+        help="Print a table, or a JSON or YAML document per record, instead of --format.",
+    ),
 ]
 
 
@@ -166,37 +188,45 @@ def consume(
     max_messages: MaxOption = None,
     follow: FollowFlag = False,
     template: TemplateOption = "%v\\n",
-    key_format: KeyFormat = Encoding.TEXT,
-    value_format: ValueFormat = Encoding.TEXT,
+    key_format: KeyFormat = Format.TEXT,
+    value_format: ValueFormat = Format.TEXT,
     null_marker: NullOption = "",
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
+    registry: RegistryOption = DEFAULT_URL,
     output: OutputOption = None,
 ) -> None:
-    """Print the records of a topic from where you say to its end, or for ever with --follow."""
+    """Print the records of a topic from a position to its end, or without end with --follow."""
     name, rest = choose_topic(topic, words or [])
     if follow and stop != "end":
         raise WrongUsage("--follow and --to exclude each other", "leave one of them out")
-    wish = Wish(
-        target=parse_target(servers, properties),
-        topics=list(dict.fromkeys([name, *rest])),
-        start=_BORDERS.get(start, start),
-        stop=_BORDERS.get(stop, stop),
-        max_messages=max_messages,
-        follow=follow,
-        render=_renderer(output, template, Faces(key_format, value_format, unescape(null_marker))),
-    )
-    head = _TABLE_HEAD if output is Output.TABLE else b""
-    if group is None:
-        if protocol is not None:
-            raise WrongUsage("--protocol needs --group", "name a group with --group")
-        _read_alone(wish, partition, head)
-    else:
-        if partition is not None:
-            raise WrongUsage(
-                "--partition and --group exclude each other", "a group shares out its partitions"
-            )
-        _read_in_group(wish, group, protocol or Protocol.CLASSIC, head)
+    if protocol is not None and group is None:
+        raise WrongUsage("--protocol needs --group", "name a group with --group")
+    if partition is not None and group is not None:
+        raise WrongUsage(
+            "--partition and --group exclude each other", "a group assigns its partitions itself"
+        )
+    target = parse_target(servers, properties)
+    with SchemaValues(registry, target.registry_properties) as schemas:
+        faces = Faces(
+            schemas.face(key_format, is_key=True),
+            schemas.face(value_format, is_key=False),
+            unescape(null_marker),
+        )
+        wish = Wish(
+            target=target,
+            topics=list(dict.fromkeys([name, *rest])),
+            start=_BORDERS.get(start, start),
+            stop=_BORDERS.get(stop, stop),
+            max_messages=max_messages,
+            follow=follow,
+            render=_renderer(output, template, faces),
+        )
+        head = _TABLE_HEAD if output is Output.TABLE else b""
+        if group is None:
+            _read_alone(wish, partition, head)
+        else:
+            _read_in_group(wish, group, protocol or Protocol.CLASSIC, head)
 
 
 def _read_alone(wish: Wish, partitions: list[int] | None, head: bytes) -> None:
@@ -222,14 +252,14 @@ def _read_alone(wish: Wish, partitions: list[int] | None, head: bytes) -> None:
     finally:
         consumer.close()
         if wish.told:
-            print(f"{reading.count} records read from {name}", file=sys.stderr)
+            print(f"{counted(reading.count, 'record')} read from {name}", file=sys.stderr)
     out.flush()
 
 
 def _read_in_group(wish: Wish, group: str, protocol: Protocol, head: bytes) -> None:
     if wish.start not in _RESETS:
         raise WrongUsage(
-            f'--from "{wish.start}" cannot be had with --group, which begins where it stopped',
+            f'--from "{wish.start}" cannot be used with --group, which has its own offsets',
             f'give earliest or latest for a new group, or move it with "headrace group reset '
             f'{group}"',
         )
@@ -258,7 +288,10 @@ def _read_in_group(wish: Wish, group: str, protocol: Protocol, head: bytes) -> N
         consumer.close()
         if wish.told:
             where = ", ".join(wish.topics)
-            print(f'{membership.count} records read from {where} as "{group}"', file=sys.stderr)
+            print(
+                f'{counted(membership.count, "record")} read from {where} as "{group}"',
+                file=sys.stderr,
+            )
     out.flush()
 
 

@@ -89,7 +89,7 @@ def write(servers: str, records: int, partitions: int, size: int) -> None:
                 meter.update(number)
         left = producer.flush(_STALL_S)
     if left or errors:
-        raise Failure(f"{left + len(errors)} records were not taken: {(errors or ['time-out'])[0]}")
+        raise Failure(f"{left + len(errors)} records were rejected: {(errors or ['time-out'])[0]}")
 
 
 def _try(produce: Callable[..., None], *arguments: Any) -> bool:

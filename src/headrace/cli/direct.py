@@ -39,13 +39,13 @@ _REMEDIES: Final = {
     Error.UNKNOWN_MEMBER_ID: 'see "headrace group describe GROUP --members"',
     Error.TRANSACTIONAL_ID_NOT_FOUND: 'see "headrace transaction list"',
     Error.UNKNOWN_TOPIC_OR_PARTITION: 'see "headrace topic list"',
-    Error.INVALID_PRODUCER_EPOCH: "the producer has moved on; look again",
+    Error.INVALID_PRODUCER_EPOCH: "the transaction has ended in the meantime; list it again",
     Error.CONCURRENT_TRANSACTIONS: "its transaction is still being ended; try again",
-    Error.COORDINATOR_NOT_AVAILABLE: 'look for the cause with "headrace doctor"',
-    Error.GROUP_AUTHORIZATION_FAILED: "the user needs a right on this group",
-    Error.CLUSTER_AUTHORIZATION_FAILED: "the user needs a right on the cluster",
-    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "the user needs a right on this id",
-    Error.TOPIC_AUTHORIZATION_FAILED: "the user needs a right on this topic",
+    Error.COORDINATOR_NOT_AVAILABLE: 'find the cause with "headrace doctor"',
+    Error.GROUP_AUTHORIZATION_FAILED: "the user needs a permission for this group",
+    Error.CLUSTER_AUTHORIZATION_FAILED: "the user needs a permission for the cluster",
+    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "the user needs a permission for this id",
+    Error.TOPIC_AUTHORIZATION_FAILED: "the user needs a permission for this topic",
 }
 
 
@@ -186,20 +186,20 @@ def open_brokers(target: Target) -> Iterator[Brokers]:
     """The brokers of the cluster for the length of the block; what they break becomes a failure."""
     if "sasl" in target.properties.get("security.protocol", "").lower():
         raise Failure(
-            "this request goes past librdkafka, and so cannot sign in with SASL",
+            "this request cannot be authenticated with SASL",
             "give a listener without SASL in -b",
         )
     reach(target)
     try:
         brokers = Brokers(target)
     except (Unreachable, ConnectionLost) as error:
-        raise Failure(str(error), 'look for the cause with "headrace doctor"') from None
+        raise Failure(str(error), 'find the cause with "headrace doctor"') from None
     try:
         yield brokers
     except Unsupported as error:
         raise Failure(str(error), 'compare "headrace cluster api-versions"') from None
     except (Unreachable, ConnectionLost) as error:
-        raise Failure(str(error), 'look for the cause with "headrace doctor"') from None
+        raise Failure(str(error), 'find the cause with "headrace doctor"') from None
     finally:
         brokers.close()
 

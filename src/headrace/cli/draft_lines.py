@@ -10,7 +10,7 @@ from typing import IO, Final, NamedTuple
 
 from headrace.cli.failures import Failure
 from headrace.cli.record_json import Draft, from_json
-from headrace.cli.record_text import Encoding, Faces, from_text
+from headrace.cli.record_text import Pack
 
 MAX_LINE_BYTES: Final = 64 << 20
 
@@ -29,8 +29,8 @@ class LineReader(NamedTuple):
     """
 
     form: Form
-    key_encoding: Encoding
-    value_encoding: Encoding
+    key: Pack
+    value: Pack
     defaults: Draft
     separator: bytes | None = None
     null_marker: bytes | None = None
@@ -61,15 +61,15 @@ class LineReader(NamedTuple):
 
     def parse(self, line: bytes) -> Draft:
         if self.form is Form.JSON:
-            return self._complete(from_json(line, Faces(self.key_encoding, self.value_encoding)))
+            return self._complete(from_json(line, self.key, self.value))
         if self.separator is None:
-            return self.defaults._replace(value=self._decode(line, self.value_encoding))
+            return self.defaults._replace(value=self._decode(line, self.value))
         key, found, value = line.partition(self.separator)
         if not found:
-            raise Failure("the key separator is missing", "mend the line or --key-separator")
+            raise Failure("the key separator is missing", "correct the line or --key-separator")
         return self.defaults._replace(
-            key=self._decode(key, self.key_encoding),
-            value=self._decode(value, self.value_encoding),
+            key=self._decode(key, self.key),
+            value=self._decode(value, self.value),
         )
 
     def _complete(self, draft: Draft) -> Draft:
@@ -84,5 +84,5 @@ class LineReader(NamedTuple):
             else draft.timestamp_ms,
         )
 
-    def _decode(self, text: bytes, encoding: Encoding) -> bytes | None:
-        return None if text == self.null_marker else from_text(text, encoding)
+    def _decode(self, text: bytes, pack: Pack) -> bytes | None:
+        return None if text == self.null_marker else pack(text)

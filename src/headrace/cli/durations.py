@@ -24,7 +24,7 @@ def parse_duration_ms(text: str, option: str) -> int:
         seconds_ms = round(float(iso[4] or 0) * 1000)
         return days * _UNIT_MS["d"] + hours * _UNIT_MS["h"] + minutes * _UNIT_MS["m"] + seconds_ms
     raise WrongUsage(
-        f'{option} "{text}" is no length of time', "write for example 15m, 2h, 7d or PT1H30M"
+        f'{option} "{text}" is not a length of time', "write for example 15m, 2h, 7d or PT1H30M"
     )
 
 

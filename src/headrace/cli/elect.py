@@ -38,29 +38,30 @@ TopicNames = Annotated[
 def elect(
     names: TopicNames = None,
     preferred: Annotated[
-        bool, typer.Option("--preferred", help="The first replica, where it is in sync.")
+        bool, typer.Option("--preferred", help="Elect the preferred replica, if it is in sync.")
     ] = False,
     unclean: Annotated[
         bool,
         typer.Option(
-            "--unclean", help="Any live replica, where no leader is left. Records may be lost."
+            "--unclean",
+            help="Elect any live replica where there is no leader. Records may be lost.",
         ),
     ] = False,
     partition: Annotated[
-        int | None, typer.Option("--partition", "-p", min=0, help="Only this one.")
+        int | None, typer.Option("--partition", "-p", min=0, help="Only this partition.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Let partitions choose their leader anew."""
+    """Elect the leaders of partitions."""
     if preferred == unclean:
-        raise WrongUsage("which leaders are wanted is not said", "give --preferred or --unclean")
+        raise WrongUsage("no kind of election is given", "give --preferred or --unclean")
     if not names and (unclean or partition is not None):
         raise WrongUsage("no topic is named", "an unclean election and --partition need topics")
     asked = unclean and not yes and sys.stdin.isatty()
-    if asked and not typer.confirm("Records that only the lost leader had are gone then. Elect?"):
+    if asked and not typer.confirm("Records that only the lost leader has will be lost. Elect?"):
         raise Failure("nothing was elected")
     with connect(parse_target(servers, properties)) as admin:
         wanted = None

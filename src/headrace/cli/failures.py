@@ -7,9 +7,13 @@ and shows its type. The module refuses to know any client library or terminal.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextvars import ContextVar
+from typing import Final
 
 from headrace.errors import HeadraceError
 
+DEBUG: Final = ContextVar("debug", default=False)
+"""Whether everything is to be shown, as `--debug` asks."""
 FAILED = 1
 WRONG_USAGE = 2
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from confluent_kafka.admin._metadata import ClusterMetadata, TopicMetadata
 
 TIMEOUT_S: Final = 10.0
+_IN_ONE_REQUEST: Final = "create at most 10,000 partitions, and add more with topic alter"
 T = TypeVar("T")
 
 
@@ -50,7 +51,9 @@ def open_consumer(target: Target, settings: dict[str, Any]) -> Consumer:
     group = str({**own, **settings, **target.properties}["group.id"])
     if not group.strip() or not group.isprintable():
         # librdkafka cuts such a name down to nothing, and ends the process over it.
-        raise WrongUsage(f"{group!r} is no name of a group", "give one with printable characters")
+        raise WrongUsage(
+            f"{group!r} is not a valid group name", "give one with printable characters"
+        )
     consumer: Consumer = _open(Consumer, target, own | settings)
     return consumer
 
@@ -74,7 +77,7 @@ def _open(kind: Any, target: Target, settings: dict[str, Any]) -> Any:
         return kind(quiet | settings | dict(target.properties))
     except KafkaException as error:
         raise Failure(
-            f"the client refuses its settings: {error.args[0].str()}", "correct the -X option"
+            f"the client rejects its settings: {error.args[0].str()}", "correct the -X option"
         ) from None
 
 
@@ -87,6 +90,10 @@ def explained(target: Target, subject: str = "") -> Iterator[None]:
         yield
     except KafkaException as error:
         raise explain(error.args[0], target, subject) from error
+    except (ValueError, OverflowError) as error:
+        # Numbers that no request can hold are rejected by the library, before any broker.
+        remedy = _IN_ONE_REQUEST if "replication" not in str(error) else "use fewer replicas"
+        raise Failure(f"the client rejects the request ({error})", remedy) from None
 
 
 def explain(error: KafkaError, target: Target, subject: str = "") -> Failure:
@@ -106,6 +113,8 @@ def explain(error: KafkaError, target: Target, subject: str = "") -> Failure:
     said = error.str().rstrip(".")
     cause = f"{subject}: {said}" if subject else said
     remedy = _remedies().get(error.code(), f"the broker says {error.name()}")
+    if error.code() == KafkaError.POLICY_VIOLATION and "partition" in said:
+        remedy = _IN_ONE_REQUEST
     return Failure(cause, remedy)
 
 
@@ -118,6 +127,7 @@ def _remedies() -> dict[int, str]:
         KafkaError._UNKNOWN_PARTITION: 'see "headrace topic describe NAME" for the partitions',
         KafkaError.INVALID_CONFIG: 'see "headrace config describe topic NAME --all" for the keys',
         KafkaError.INVALID_PARTITIONS: "partitions can only be added, at least one",
+        KafkaError.POLICY_VIOLATION: "ask who set the policy of the brokers",
         KafkaError.INVALID_REPLICATION_FACTOR: "use at most as many replicas as there are brokers",
         KafkaError.TOPIC_EXCEPTION: "use up to 249 letters, digits, dots, underscores and dashes",
         KafkaError.MSG_SIZE_TOO_LARGE: "raise max.message.bytes of the topic",
@@ -125,12 +135,12 @@ def _remedies() -> dict[int, str]:
         KafkaError._UNSUPPORTED_FEATURE: 'compare "headrace cluster api-versions"',
         KafkaError._AUTHENTICATION: "check sasl.username and sasl.password given with -X",
         KafkaError._SSL: "check ssl.ca.location given with -X",
-        KafkaError.TOPIC_AUTHORIZATION_FAILED: "the user needs a right on this topic",
-        KafkaError.CLUSTER_AUTHORIZATION_FAILED: "the user needs a right on the cluster",
-        KafkaError.GROUP_AUTHORIZATION_FAILED: "the user needs a right on this group",
+        KafkaError.TOPIC_AUTHORIZATION_FAILED: "the user needs a permission for this topic",
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED: "the user needs a permission for the cluster",
+        KafkaError.GROUP_AUTHORIZATION_FAILED: "the user needs a permission for this group",
         KafkaError.GROUP_ID_NOT_FOUND: 'see "headrace group list"',
         KafkaError.NON_EMPTY_GROUP: "stop its members first",
-        KafkaError.UNKNOWN_MEMBER_ID: "a member has joined meanwhile; stop it first",
+        KafkaError.UNKNOWN_MEMBER_ID: "a member has joined in the meantime; stop it first",
         KafkaError.INVALID_TRANSACTION_TIMEOUT: "lower -X transaction.timeout.ms",
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
@@ -14,14 +14,16 @@ from headrace.cli.output import Output
 DEFAULT_SERVERS = "127.0.0.1:9092"
 NONE_GIVEN: list[str] = []
 
+SERVER_FLAGS: Final = ("--bootstrap-server", "--bootstrap-servers", "-b")
+"""Kafka's tools say the one, its clients the other: every command takes both."""
+
 Servers: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--bootstrap-server",
-        "-b",
+        *SERVER_FLAGS,
         metavar="HOST:PORT,…",
         envvar="HEADRACE_BOOTSTRAP_SERVERS",
-        help="Brokers to ask first.",
+        help="Addresses of brokers; the first that answers names the others.",
     ),
 ]
 Properties: TypeAlias = Annotated[
@@ -30,13 +32,11 @@ Properties: TypeAlias = Annotated[
         "--client-property",
         "-X",
         metavar="KEY=VALUE",
-        help="A setting of the client, such as security.protocol=SSL; @FILE reads many.",
+        help="A setting of the client, such as security.protocol=SSL; @FILE reads a file of them.",
         show_default=False,
     ),
 ]
-OutputOption: TypeAlias = Annotated[
-    Output, typer.Option("--output", "-o", help="Columns for a person, or data for a program.")
-]
+OutputOption: TypeAlias = Annotated[Output, typer.Option("--output", "-o", help="Output format.")]
 TopicNames: TypeAlias = Annotated[
     list[str], typer.Argument(metavar="TOPIC…", autocompletion=complete_topic, show_default=False)
 ]
@@ -49,7 +49,7 @@ TopicOption: TypeAlias = Annotated[
         "--topic",
         "-t",
         metavar="TOPIC",
-        help="The topic, if it is not the first word.",
+        help="The topic, if it is not given as the first argument.",
         autocompletion=complete_topic,
     ),
 ]
@@ -60,7 +60,7 @@ def choose_topic(option: str | None, words: list[str]) -> tuple[str, list[str]]:
     if option is not None:
         return option, words
     if not words:
-        raise WrongUsage("no topic is named", "write it as the first word, or with --topic")
+        raise WrongUsage("no topic is named", "give it as the first argument, or with --topic")
     return words[0], words[1:]
 
 

@@ -60,7 +60,7 @@ def parse_time(text: str, *, now_ms: int) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise WrongUsage(
-            f'"{text}" is no position',
+            f'"{text}" is not a position',
             "write beginning, end, an offset, -N for the last N, @MILLISECONDS, @-15m or a date "
             "such as 2026-05-01T10:00:00Z",
         ) from None

@@ -37,7 +37,9 @@ from headrace.cli.output import Output
 from headrace.cli.positions import parse_time
 from headrace.cli.progress import Progress
 from headrace.cli.record_json import Draft
-from headrace.cli.record_text import Encoding, from_text, unescape
+from headrace.cli.record_text import unescape
+from headrace.cli.schema.registry import DEFAULT_URL, RegistryOption
+from headrace.cli.schema_values import Format, SchemaValues
 from headrace.cli.sending import Sending, TransactionalSending
 from headrace.cli.target import Target, parse_target
 
@@ -49,6 +51,7 @@ Examples:
   seq 10 | headrace produce numbers
   headrace produce orders orders.txt --key-separator : --null-marker NULL
   headrace consume a -o json | headrace produce b --format json
+  headrace produce payments payments.json --value-format avro
   headrace produce orders orders.txt --transactional-id loader --transaction-size 1000"""
 
 
@@ -76,54 +79,104 @@ WordsArgument: TypeAlias = Annotated[
     ),
 ]
 FormOption: TypeAlias = Annotated[
-    Form, typer.Option("--format", help="What a line is: a value, or a JSON object.")
+    Form, typer.Option("--format", help="Input format of a line: a value, or a JSON object.")
 ]
 KeyOption: TypeAlias = Annotated[
     str | None, typer.Option("--key", "-k", metavar="TEXT", help="The key of every record.")
 ]
 SeparatorOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--key-separator", "-K", metavar="TEXT", help="Splits a line into key and value."),
+    typer.Option(
+        "--key-separator", "-K", metavar="TEXT", help="Text that separates key and value in a line."
+    ),
 ]
 HeaderOption: TypeAlias = Annotated[
     list[str],
     typer.Option(
-        "--header", "-H", metavar="KEY=VALUE", help="May be repeated.", show_default=False
+        "--header",
+        "-H",
+        metavar="KEY=VALUE",
+        help="A header of every record; may be repeated.",
+        show_default=False,
     ),
 ]
 NullOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--null-marker", metavar="TEXT", help="This key or value is null (a tombstone)."),
+    typer.Option(
+        "--null-marker",
+        metavar="TEXT",
+        help="Write this text as null; a null value is a tombstone.",
+    ),
 ]
 PartitionOption: TypeAlias = Annotated[
     int | None,
-    typer.Option("--partition", "-p", metavar="N", min=0, help="Default: chosen by the key."),
+    typer.Option(
+        "--partition",
+        "-p",
+        metavar="N",
+        min=0,
+        help="The partition. Default: chosen by the hash of the key.",
+    ),
 ]
 TimestampOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--timestamp", metavar="TIME", help="@MILLISECONDS, @-15m or a date."),
+    typer.Option(
+        "--timestamp",
+        metavar="TIME",
+        help="Timestamp of every record: @MILLISECONDS, @-15m or a date.",
+    ),
 ]
-KeyFormat: TypeAlias = Annotated[Encoding, typer.Option(help="What keys are written in.")]
-ValueFormat: TypeAlias = Annotated[Encoding, typer.Option(help="What values are written in.")]
+KeyFormat: TypeAlias = Annotated[
+    Format, typer.Option(help="Encoding of keys in the input; see --value-format.")
+]
+ValueFormat: TypeAlias = Annotated[
+    Format,
+    typer.Option(
+        help="Encoding of values in the input. avro, protobuf and auto read JSON and encode it "
+        "with the latest schema of the subject TOPIC-value, or with --value-schema-id."
+    ),
+]
+KeySchemaId: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--key-schema-id", metavar="ID", min=1, help="Encode keys with this schema of the registry."
+    ),
+]
+ValueSchemaId: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--value-schema-id",
+        metavar="ID",
+        min=1,
+        help="Encode values with this schema of the registry.",
+    ),
+]
 CompressionOption: TypeAlias = Annotated[
-    Compression, typer.Option("--compression", "-z", help="The codec of the batches.")
+    Compression, typer.Option("--compression", "-z", help="Compression codec.")
 ]
-AcksOption: TypeAlias = Annotated[Acks, typer.Option(help="Who must have a record to count it.")]
+AcksOption: TypeAlias = Annotated[
+    Acks,
+    typer.Option(help="Wait for no acknowledgement, the leader's, or all in-sync replicas'."),
+]
 IdempotentFlag: TypeAlias = Annotated[
-    bool, typer.Option("--idempotent", help="No duplicates and no gaps when sending is retried.")
+    bool,
+    typer.Option("--idempotent", help="Use an idempotent producer: retries cause no duplicates."),
 ]
 TransactionalIdOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--transactional-id",
         metavar="ID",
-        help="Write in a transaction: all records become visible together, or none.",
+        help="Write in a transaction with this transactional id.",
     ),
 ]
 TransactionSizeOption: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        "--transaction-size", metavar="N", min=1, help="So many records each; default: all in one."
+        "--transaction-size",
+        metavar="N",
+        min=1,
+        help="Records in a transaction; default: all in one.",
     ),
 ]
 CreateFlag: TypeAlias = Annotated[
@@ -141,8 +194,10 @@ def produce(
     null_marker: NullOption = None,
     partition: PartitionOption = None,
     timestamp: TimestampOption = None,
-    key_format: KeyFormat = Encoding.TEXT,
-    value_format: ValueFormat = Encoding.TEXT,
+    key_format: KeyFormat = Format.TEXT,
+    value_format: ValueFormat = Format.TEXT,
+    key_schema_id: KeySchemaId = None,
+    value_schema_id: ValueSchemaId = None,
     compression: CompressionOption = Compression.NONE,
     acks: AcksOption = Acks.ALL,
     idempotent: IdempotentFlag = False,
@@ -151,6 +206,7 @@ def produce(
     create_topic: CreateFlag = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
+    registry: RegistryOption = DEFAULT_URL,
     output: OutputOption = Output.TABLE,
 ) -> int:
     """Write records, one per line, from standard input or files.
@@ -163,9 +219,13 @@ def produce(
         raise WrongUsage("--key and --key-separator exclude each other", "leave one of them out")
     if key_separator == "":
         raise WrongUsage("--key-separator is empty", "write for example --key-separator '\\t'")
+    target = parse_target(servers, properties)
+    with SchemaValues(registry, target.registry_properties) as schemas:
+        key_pack = schemas.pack(key_format, name, is_key=True, schema_id=key_schema_id)
+        value_pack = schemas.pack(value_format, name, is_key=False, schema_id=value_schema_id)
     now_ms = time.time_ns() // 1_000_000
     defaults = Draft(
-        key=None if key is None else from_text(key.encode(), key_format),
+        key=None if key is None else key_pack(key.encode()),
         value=None,
         headers=[(each, text.encode()) for each, text in parse_pairs(header, "--header").items()],
         partition=partition,
@@ -173,8 +233,7 @@ def produce(
     )
     separator = None if key_separator is None else unescape(key_separator)
     marker = None if null_marker is None else unescape(null_marker)
-    reader = LineReader(form, key_format, value_format, defaults, separator, marker)
-    target = parse_target(servers, properties)
+    reader = LineReader(form, key_pack, value_pack, defaults, separator, marker)
     producer = open_producer(target, settings | {"compression.type": compression.value})
     _require_topic(producer, target, name, create=create_topic)
     sending = Sending(producer, target, name)
@@ -186,7 +245,7 @@ def produce(
         with Progress(f"writing to {name}", total=None) as progress:
             sending.send_all(reader.read_files([Path(file) for file in files]), progress)
     except (Failure, KeyboardInterrupt):
-        # What went before a bad line or Ctrl-C stays, and whoever goes on must know how much.
+        # What was sent before a bad line or Ctrl-C stays; the report says how much to skip.
         sending.report(output)
         raise
     return sending.report(output)

@@ -12,13 +12,13 @@ import typer
 from headrace.cli import profiles
 from headrace.cli.completion import VARIABLE
 from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.options import NONE_GIVEN, OutputOption, Properties
+from headrace.cli.options import NONE_GIVEN, SERVER_FLAGS, OutputOption, Properties
 from headrace.cli.output import Output, emit, emit_rows
 from headrace.cli.profiles import REGISTRY, SERVERS, Profile
 from headrace.cli.target import parse_target
 
 app = typer.Typer(
-    help="Clusters by name: addresses, security, registry.",
+    help="Save clusters by name: addresses, security, registry.",
     epilog="Example: headrace profile create prod -b broker1:9093 -X @client.properties --use",
     rich_markup_mode=None,
 )
@@ -48,25 +48,29 @@ def create(
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
     servers: Annotated[
         str,
-        typer.Option("--bootstrap-server", "-b", metavar="HOST:PORT,…", show_default=False),
+        typer.Option(*SERVER_FLAGS, metavar="HOST:PORT,…", help="Its brokers.", show_default=False),
     ],
     properties: Properties = NONE_GIVEN,
     registry: Annotated[
         str | None,
         typer.Option("--registry", "-r", metavar="URL,…", help="Its schema registry."),
     ] = None,
-    use: Annotated[bool, typer.Option("--use", help="And use it from now on.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace one of this name.")] = False,
+    use: Annotated[bool, typer.Option("--use", help="Use it from now on.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an existing profile of this name.")
+    ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Keep a cluster under a name; -X @FILE keeps passwords out of the shell's history."""
+    """Save a cluster under a name; -X @FILE keeps passwords out of the shell's history."""
     if not name.strip() or not name.isprintable():
-        raise WrongUsage(f"{name!r} is no name", "give one with printable characters")
+        raise WrongUsage(
+            f"{name!r} is not a valid profile name", "give one with printable characters"
+        )
     target = parse_target(servers, properties)
     found = profiles.read()
     if name in found.by_name and not force:
         raise Failure(f'there is a profile "{name}" already', "replace it with --force")
-    settings = {SERVERS: target.servers, **target.properties}
+    settings = {SERVERS: target.servers, **target.properties, **target.registry_properties}
     if registry:
         settings[REGISTRY] = registry
     found.by_name[name] = Profile(name, settings)
@@ -74,7 +78,7 @@ def create(
         found.current = name
     profiles.write(found)
     in_use = found.current == name
-    text = f'profile "{name}" is kept{" and in use" if in_use else ""}\n'
+    text = f'profile "{name}" is saved{" and in use" if in_use else ""}\n'
     emit({"profile": name, "in_use": in_use}, output, lambda: text)
 
 
@@ -101,7 +105,7 @@ def use(
 
 @app.command("list", epilog="Example: headrace profile list --output json")
 def list_(output: OutputOption = Output.TABLE) -> None:
-    """All profiles, and which one is in use."""
+    """List profiles and which one is in use."""
     found = profiles.read()
     rows = [
         {
@@ -133,7 +137,7 @@ def show(
     secrets: Annotated[bool, typer.Option("--secrets", help="Show passwords.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """The settings of a profile."""
+    """Show the settings of a profile."""
     found = profiles.read()
     wanted = name or found.current
     if wanted is None:
@@ -145,14 +149,14 @@ def show(
 
 @app.command(epilog="Example: headrace profile delete prod")
 def delete(name: Name, output: OutputOption = Output.TABLE) -> None:
-    """Forget a profile."""
+    """Delete a profile."""
     found = profiles.read()
     found.find(name)
     del found.by_name[name]
     if found.current == name:
         found.current = None
     profiles.write(found)
-    emit({"profile": name, "deleted": True}, output, lambda: f'profile "{name}" is forgotten\n')
+    emit({"profile": name, "deleted": True}, output, lambda: f'profile "{name}" is deleted\n')
 
 
 def _masked(settings: Mapping[str, str]) -> dict[str, str]:

@@ -81,7 +81,7 @@ def read() -> Profiles:
     except OSError as error:
         raise Failure(f"{where} cannot be read ({error.strerror})", "see its permissions") from None
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise Failure(f"{where} is damaged ({error!r})", "mend or remove it") from None
+        raise Failure(f"{where} is damaged ({error!r})", "correct or remove it") from None
 
 
 def write(profiles: Profiles) -> None:
@@ -137,6 +137,11 @@ def current_servers() -> str | None:
     return None if profile is None else profile.servers
 
 
+def is_of_registry(key: str) -> bool:
+    """Whether a setting is for the client of a schema registry."""
+    return key.startswith(_REGISTRY_PREFIXES)
+
+
 def settings_for_servers(servers: str) -> dict[str, str]:
     """What the profile says of a client of these brokers; nothing if they are not its own."""
     profile = _IN_FORCE.get()
@@ -145,7 +150,7 @@ def settings_for_servers(servers: str) -> dict[str, str]:
     return {
         key: value
         for key, value in profile.settings.items()
-        if key != SERVERS and not key.startswith(_REGISTRY_PREFIXES)
+        if key != SERVERS and not is_of_registry(key)
     }
 
 
@@ -157,5 +162,5 @@ def settings_for_registry(url: str) -> dict[str, str]:
     return {
         key: value
         for key, value in profile.settings.items()
-        if key != REGISTRY and key.startswith(_REGISTRY_PREFIXES)
+        if key != REGISTRY and is_of_registry(key)
     }

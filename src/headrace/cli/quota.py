@@ -35,11 +35,11 @@ KEYS: Final = (
 )
 _COLUMNS: Final = ("user", "client_id", "ip", "quota", "value")
 
-User = Annotated[str | None, typer.Option("--user", metavar="USER", help="As it logs in.")]
+User = Annotated[str | None, typer.Option("--user", metavar="USER", help="The user name.")]
 ClientId = Annotated[
-    str | None, typer.Option("--client-id", "--client", metavar="ID", help="As it calls itself.")
+    str | None, typer.Option("--client-id", "--client", metavar="ID", help="The client id.")
 ]
-Ip = Annotated[str | None, typer.Option("--ip", metavar="ADDRESS", help="Where it comes from.")]
+Ip = Annotated[str | None, typer.Option("--ip", metavar="ADDRESS", help="The IP address.")]
 UserDefaults = Annotated[
     bool, typer.Option("--user-defaults", help="Users without a quota of their own.")
 ]
@@ -97,7 +97,7 @@ def set_quotas(
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Set quotas; they hold at once, on every broker.
+    """Set quotas; they apply at once, on every broker.
 
     producer_byte_rate and consumer_byte_rate are bytes per second, request_percentage is time of
     the broker's thread, controller_mutation_rate is partitions created or deleted per second; an
@@ -119,7 +119,8 @@ def set_quotas(
 @app.command(epilog="Example: headrace quota delete --user alice producer_byte_rate")
 def delete(
     keys: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY…]", help="All without any.")
+        list[str] | None,
+        typer.Argument(metavar="[KEY…]", help="The quotas to delete. Default: all."),
     ] = None,
     user: User = None,
     client_id: ClientId = None,
@@ -131,7 +132,7 @@ def delete(
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Remove quotas of exactly this user, client id or address; less specific ones hold then."""
+    """Remove quotas of exactly this user, client id or address; less specific ones apply then."""
     from headrace.cli.administration.client import connect
     from headrace.cli.administration.quotas import change_quotas
 
@@ -176,7 +177,10 @@ def _named_entity(
 ) -> dict[str, str | None]:
     entity = _entity(names, defaults)
     if not entity:
-        raise WrongUsage("nobody is named", "write --user, --client-id or --ip, or their defaults")
+        raise WrongUsage(
+            "no user, client id or address is named",
+            "write --user, --client-id or --ip, or their defaults",
+        )
     if "ip" in entity and len(entity) > 1:
         raise WrongUsage("an address has quotas of its own", "leave out --user and --client-id")
     return entity
@@ -193,7 +197,7 @@ def _number(key: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise WrongUsage(f'{key} "{text}" is no number', f"write {key}=1048576") from None
+        raise WrongUsage(f'{key} "{text}" is not a number', f"write {key}=1048576") from None
 
 
 def _emit(quotas: Sequence[Quota], output: Output) -> None:

@@ -151,5 +151,5 @@ def explain_silence(target: Target, symptom: str) -> Failure:
                 return fault
     return Failure(
         f"the brokers at {target.servers} did not answer in time ({symptom})",
-        'look for the cause with "headrace doctor"',
+        'find the cause with "headrace doctor"',
     )

@@ -40,7 +40,7 @@ _COLUMNS: Final = ["topic", "partition", "replicas", "adding", "removing"]
 def reassign(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TOPIC…", help="Which topics.", show_default=False),
+        typer.Argument(metavar="TOPIC…", help="The topics.", show_default=False),
     ] = None,
     plan: Annotated[
         str | None,
@@ -51,37 +51,41 @@ def reassign(
     ] = None,
     drop_broker: Annotated[
         int | None,
-        typer.Option(metavar="ID", help="Take everything from this broker; the rest stays."),
+        typer.Option(metavar="ID", help="Move all replicas off this broker."),
     ] = None,
     replication_factor: Annotated[
-        int | None, typer.Option("--replication-factor", "-r", min=1, help="So many replicas.")
+        int | None,
+        typer.Option("--replication-factor", "-r", min=1, help="Change the replication factor."),
     ] = None,
-    cancel: Annotated[bool, typer.Option("--cancel", help="Call off what is under way.")] = False,
-    status: Annotated[bool, typer.Option("--status", help="Show what is under way.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel active reassignments.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Show active reassignments.")] = False,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for what is under way; then end its throttle.")
+        bool,
+        typer.Option("--wait", help="Wait for active reassignments, then remove the throttle."),
     ] = False,
     everything: Annotated[bool, typer.Option("--all", "-a", help="All topics.")] = False,
     throttle: Annotated[
         int | None,
-        typer.Option(metavar="BYTES/S", min=1, help="Copy no faster than this on each broker."),
+        typer.Option(
+            metavar="BYTES/S", min=1, help="Replication throttle, in bytes per second per broker."
+        ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Return once it has begun.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan only.")] = False,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for completion.")] = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Move replicas to other brokers. Shows what will move, and waits until it has."""
+    """Move replicas to other brokers: print the plan, execute it and wait for completion."""
     actions = [plan, to_brokers, drop_broker, replication_factor, *(cancel, status, wait)]
     if sum(each is not None and each is not False for each in actions) != 1:
         raise WrongUsage(
-            "what to do is not said, or said twice",
+            "no action is given, or more than one",
             "give one of --plan, --to-brokers, --drop-broker, --replication-factor, --cancel, "
             "--status, --wait",
         )
     if throttle is not None and no_wait:
-        raise WrongUsage("nobody would take the throttle away", "leave out --no-wait")
+        raise WrongUsage("the throttle would never be removed", "leave out --no-wait")
     with connect(parse_target(servers, properties)) as admin:
         if status or cancel or wait:
             _under_way(admin, names, output, cancel=cancel, wait=wait)
@@ -149,7 +153,7 @@ def _require(live: Collection[int], wanted: Collection[int]) -> None:
     dead = sorted(set(wanted) - set(live))
     if dead:
         listed = ", ".join(map(str, sorted(live)))
-        raise BadPlan(f"broker {dead[0]} does not live; those that do are {listed}")
+        raise BadPlan(f"broker {dead[0]} is not live; live brokers are {listed}")
 
 
 def _ids(text: str | None) -> list[int] | None:
@@ -157,7 +161,9 @@ def _ids(text: str | None) -> list[int] | None:
         return None
     words = [word.strip() for word in text.split(",")]
     if not all(word.isdecimal() for word in words) or len(set(words)) != len(words):
-        raise WrongUsage(f'--to-brokers "{text}" is no list of brokers', "write ids, such as 1,2,3")
+        raise WrongUsage(
+            f'--to-brokers "{text}" is not a list of brokers', "write ids, such as 1,2,3"
+        )
     return [int(word) for word in words]
 
 
@@ -182,7 +188,7 @@ def _show(wanted: Assignment, now: Assignment, output: Output) -> None:
         ],
     }
     text = table(rows, ["topic", "partition", "from", "to"])
-    emit(data, output, lambda: text if rows else "nothing has to move\n")
+    emit(data, output, lambda: text if rows else "nothing to move\n")
 
 
 # -- moving ---------------------------------------------------------------------------------------
@@ -201,7 +207,7 @@ def _carry_out(
         if not no_wait:
             _await(admin, begun)
     except KeyboardInterrupt:
-        print("headrace: it goes on without you; see --status and --wait", file=sys.stderr)
+        print("headrace: the reassignment continues; see --status and --wait", file=sys.stderr)
         raise
     if throttle is not None:
         _unthrottle(admin, {where.topic for where in wanted})
@@ -239,7 +245,7 @@ def _under_way(
         faults = admin.reassign(dict.fromkeys(ongoing))
         if faults:
             where, fault = next(iter(sorted(faults.items())))
-            raise Failure(f"{where} was not called off: {fault.message}")
+            raise Failure(f"{where} was not cancelled: {fault.message}")
     if wait:
         _await(admin, ongoing.keys())
     if cancel or wait:
@@ -247,7 +253,7 @@ def _under_way(
         _unthrottle(admin, topics)
     rows = [_row(where, each) for where, each in sorted(ongoing.items())]
     if not rows and output is Output.TABLE:
-        print("nothing is on the move")
+        print("no active reassignments")
         return
     emit_rows(rows, output, _COLUMNS)
 

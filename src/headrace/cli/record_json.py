@@ -1,24 +1,30 @@
 """Records as JSON objects: what `consume --output json` prints, `produce --format json` reads.
 
-The module refuses to know where records come from or go to.
+Where records come from or go to does not matter here.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.cli.failures import Failure
 from headrace.cli.record_text import (
     Encoding,
+    Face,
     Faces,
     Header,
+    Json,
+    Pack,
     Record,
     compact_json,
-    from_text,
     parse_json,
+    plain_face,
+    plain_pack,
     shorten,
-    to_text,
 )
+
+_TEXT_FACE: Final = plain_face(Encoding.TEXT)
+_TEXT_PACK: Final = plain_pack(Encoding.TEXT)
 
 
 def to_json(record: Record, faces: Faces) -> dict[str, object]:
@@ -29,20 +35,20 @@ def to_json(record: Record, faces: Faces) -> dict[str, object]:
         "offset": record.offset,
         "timestamp": record.timestamp_ms,
         "timestamp_type": record.timestamp_type,
-        "key": _as_json(record.key, faces.key),
-        "value": _as_json(record.value, faces.value),
+        "key": _as_json(record, record.key, faces.key),
+        "value": _as_json(record, record.value, faces.value),
         "headers": [
-            {"key": name, "value": _as_json(value, Encoding.TEXT)} for name, value in record.headers
+            {"key": name, "value": _as_json(record, value, _TEXT_FACE)}
+            for name, value in record.headers
         ],
     }
 
 
-def _as_json(data: bytes | None, encoding: Encoding) -> object:
+def _as_json(record: Record, data: bytes | None, face: Face) -> object:
     if data is None:
         return None
-    if encoding is Encoding.JSON:
-        return parse_json(data)
-    return to_text(data, encoding).decode("utf-8", "backslashreplace")
+    shown = face(record, data)
+    return shown.value if isinstance(shown, Json) else shown.decode("utf-8", "backslashreplace")
 
 
 class Draft(NamedTuple):
@@ -55,26 +61,22 @@ class Draft(NamedTuple):
     timestamp_ms: int | None = None
 
 
-def from_json(line: bytes, faces: Faces) -> Draft:
-    """One line of `produce --format json`. Offset, topic and timestamp type are read over."""
+def from_json(line: bytes, key: Pack, value: Pack) -> Draft:
+    """One line of `produce --format json`. Offset, topic and timestamp type are ignored."""
     entry = parse_json(line)
     if not isinstance(entry, dict):
         raise Failure(f"{shorten(line)} is not a JSON object", 'write {"key": …, "value": …}')
     return Draft(
-        key=_from_json(entry.get("key"), faces.key),
-        value=_from_json(entry.get("value"), faces.value),
+        key=_from_json(entry.get("key"), key),
+        value=_from_json(entry.get("value"), value),
         headers=_headers_from_json(entry.get("headers")),
         partition=_integer(entry, "partition"),
         timestamp_ms=_integer(entry, "timestamp"),
     )
 
 
-def _from_json(value: object, encoding: Encoding) -> bytes | None:
-    if value is None:
-        return None
-    if encoding is Encoding.JSON or not isinstance(value, str):
-        return compact_json(value).encode()
-    return from_text(value.encode(), encoding)
+def _from_json(value: object, pack: Pack) -> bytes | None:
+    return None if value is None else pack(Json(value))
 
 
 def _headers_from_json(headers: object) -> list[Header]:
@@ -82,13 +84,11 @@ def _headers_from_json(headers: object) -> list[Header]:
     if headers is None:
         return []
     if isinstance(headers, dict):
-        return [(name, _from_json(value, Encoding.TEXT)) for name, value in headers.items()]
+        return [(name, _from_json(value, _TEXT_PACK)) for name, value in headers.items()]
     if isinstance(headers, list) and all(
         isinstance(header, dict) and isinstance(header.get("key"), str) for header in headers
     ):
-        return [
-            (header["key"], _from_json(header.get("value"), Encoding.TEXT)) for header in headers
-        ]
+        return [(header["key"], _from_json(header.get("value"), _TEXT_PACK)) for header in headers]
     raise Failure(
         f"headers {shorten(compact_json(headers).encode())} cannot be read",
         'write {"name": "value"} or [{"key": "name", "value": "value"}]',

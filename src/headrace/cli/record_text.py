@@ -1,7 +1,7 @@
 """Records as text: encodings of keys and values, and format strings.
 
-The module refuses to know where records come from or go to; `record_json` gives them the form of
-JSON objects.
+`record_json` gives records the form of JSON objects, `schema_values` decodes what a schema
+describes. Where records come from or go to does not matter here.
 
 A format string holds text, the escapes \\n \\t \\r \\0 \\\\ \\xHH, and these fields:
 
@@ -41,7 +41,7 @@ class Record(NamedTuple):
 
 
 class Encoding(StrEnum):
-    """How bytes appear as text: what `--key-format` and `--value-format` take."""
+    """How bytes that no schema describes appear as text."""
 
     TEXT = "text"
     HEX = "hex"
@@ -49,11 +49,47 @@ class Encoding(StrEnum):
     JSON = "json"
 
 
+class Json(NamedTuple):
+    """A key or value that has a structure, as plain data."""
+
+    value: object
+
+
+Shown: TypeAlias = bytes | Json
+"""A key or value for a person: text, or data that is printed as JSON."""
+Face: TypeAlias = Callable[[Record, bytes], Shown]
+"""How the keys or the values of one run are shown; the bytes are those of the record."""
+Pack: TypeAlias = Callable[[Shown], bytes]
+"""The bytes of a record for what a person wrote: the text of a line, or a part of a JSON object."""
+
+
+def plain_face(encoding: Encoding) -> Face:
+    """Keys or values that no schema describes."""
+
+    def show(_record: Record, data: bytes) -> Shown:
+        return Json(parse_json(data)) if encoding is Encoding.JSON else to_text(data, encoding)
+
+    return show
+
+
+def plain_pack(encoding: Encoding) -> Pack:
+    """The inverse of `plain_face`; data that is not a string is written as JSON."""
+
+    def pack(given: Shown) -> bytes:
+        if isinstance(given, Json):
+            if encoding is Encoding.JSON or not isinstance(given.value, str):
+                return compact_json(given.value).encode()
+            given = given.value.encode()
+        return from_text(given, encoding)
+
+    return pack
+
+
 class Faces(NamedTuple):
     """How keys and values of one run are shown, and what stands for null."""
 
-    key: Encoding = Encoding.TEXT
-    value: Encoding = Encoding.TEXT
+    key: Face = plain_face(Encoding.TEXT)
+    value: Face = plain_face(Encoding.TEXT)
     null_marker: bytes = b""
 
 
@@ -110,8 +146,11 @@ def iso_timestamp(timestamp_ms: int) -> str:
 _Field: TypeAlias = Callable[[Record, Faces], bytes]
 
 
-def _shown(data: bytes | None, encoding: Encoding, faces: Faces) -> bytes:
-    return faces.null_marker if data is None else to_text(data, encoding)
+def _shown(record: Record, data: bytes | None, face: Face, faces: Faces) -> bytes:
+    if data is None:
+        return faces.null_marker
+    shown = face(record, data)
+    return compact_json(shown.value).encode() if isinstance(shown, Json) else shown
 
 
 def _size(data: bytes | None) -> bytes:
@@ -132,9 +171,9 @@ FIELDS: Final[dict[str, _Field]] = {
     "o": lambda record, faces: b"%d" % record.offset,
     "T": lambda record, faces: b"%d" % record.timestamp_ms,
     "d": lambda record, faces: iso_timestamp(record.timestamp_ms).encode(),
-    "k": lambda record, faces: _shown(record.key, faces.key, faces),
-    "v": lambda record, faces: _shown(record.value, faces.value, faces),
-    "s": lambda record, faces: _shown(record.value, faces.value, faces),
+    "k": lambda record, faces: _shown(record, record.key, faces.key, faces),
+    "v": lambda record, faces: _shown(record, record.value, faces.value, faces),
+    "s": lambda record, faces: _shown(record, record.value, faces.value, faces),
     "K": lambda record, faces: _size(record.key),
     "V": lambda record, faces: _size(record.value),
     "S": lambda record, faces: _size(record.value),

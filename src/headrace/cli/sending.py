@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headrace.cli.failures import Failure
 from headrace.cli.kafka import TIMEOUT_S, explain
+from headrace.cli.lines import counted
 from headrace.cli.output import Output, emit
 from headrace.cli.progress import Progress
 from headrace.cli.record_json import Draft
@@ -71,6 +72,11 @@ class Sending:
             except KafkaException as error:
                 self._count_failure(error.args[0])
                 return
+            except OverflowError:
+                raise Failure(
+                    f"partition {draft.partition} or timestamp {draft.timestamp_ms} is too large",
+                    f'see "headrace topic describe {self._topic}" for the partitions',
+                ) from None
 
     def _on_delivery(self, error: KafkaError | None, _message: Message) -> None:
         if error is None:
@@ -87,7 +93,7 @@ class Sending:
         seconds = time.monotonic() - self._began
         if output is Output.TABLE:
             rate = self._written / seconds if seconds else 0.0
-            line = f"{self._written} records written to {self._topic} in {seconds:.2f} s"
+            line = f"{counted(self._written, 'record')} written to {self._topic} in {seconds:.2f} s"
             print(f"{line} ({rate:,.0f}/s), {self._failed} failed", file=sys.stderr)
         else:
             summary = {
@@ -185,8 +191,10 @@ class TransactionalSending(Sending):
         seconds = time.monotonic() - self._began
         aborted = self._written + self._failed - self._committed
         if output is Output.TABLE:
-            line = f"{self._committed} records committed to {self._topic} in "
-            line += f"{self._transactions} transactions, {aborted} aborted, {seconds:.2f} s"
+            line = f"{counted(self._committed, 'record')} committed to {self._topic} in "
+            line += (
+                f"{counted(self._transactions, 'transaction')}, {aborted} aborted, {seconds:.2f} s"
+            )
             print(line, file=sys.stderr)
         else:
             summary = {

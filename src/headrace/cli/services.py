@@ -28,6 +28,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from headrace.cli.lines import say, warn
+
 FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 30.0
 STEADY_S: Final = 60.0
@@ -202,13 +204,13 @@ class Supervisor:
         called = service.says or service.name
         if match is None or called not in (match[1], match[2]):
             if line:
-                print(line, flush=True)
+                say(line)
             return
         if service.ready_at is None:
             service.ready_at = time.monotonic()
             service.address = service.address or match[3]
             service.was_ready = True
-        print(f"{service.name} ready on {match[3]}{line[match.end() :]}", flush=True)
+        say(f"{service.name} ready on {match[3]}{line[match.end() :]}")
 
     def _on_exit(self, service: Service, code: int) -> None:
         self._read(service)
@@ -222,11 +224,11 @@ class Supervisor:
             # Its own words have told why, and trying again would change nothing.
             self._exit_code = code if code > 0 else 1
         elif not service.was_ready and service.failures >= MAX_FAILED_STARTS:
-            _warn(f"service {service.name} did not start {service.failures} times and is given up")
+            warn(f"service {service.name} failed to start {service.failures} times, giving up")
         else:
             pause_s = min(FIRST_PAUSE_S * 2 ** (service.failures - 1), LONGEST_PAUSE_S)
             service.due_at = time.monotonic() + pause_s
-            _warn(f"service {service.name} {_ending(code)}; it is started again in {pause_s:g} s")
+            warn(f"service {service.name} {_ending(code)}; restarting in {pause_s:g} s")
 
     # -- stopping ---------------------------------------------------------------------------------
 
@@ -241,7 +243,7 @@ class Supervisor:
             while service.pid and self._signals < 2 and time.monotonic() < deadline:
                 self._wait(deadline - time.monotonic())
             if service.pid:
-                _warn(f"service {service.name} did not stop in time and is killed")
+                warn(f"service {service.name} did not stop in time and is killed")
                 os.kill(service.pid, signal.SIGKILL)
                 self._exit_code = 1
                 while service.pid:
@@ -297,7 +299,3 @@ def _ending(code: int) -> str:
     if code >= 0:
         return f"ended with exit code {code}"
     return f"was killed by {signal.Signals(-code).name}"
-
-
-def _warn(text: str) -> None:
-    print(f"headrace: {text}", file=sys.stderr, flush=True)

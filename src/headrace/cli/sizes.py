@@ -20,7 +20,7 @@ def parse_bytes(text: str, option: str) -> int:
     match = _AMOUNT.fullmatch(text.strip())
     if match is None or (match[3] and not match[2]):
         raise WrongUsage(
-            f'{option} "{text}" is no amount of data', "write for example 1KB, 2TB or 10Gbit/s"
+            f'{option} "{text}" is not an amount of data', "write for example 1KB, 2TB or 10Gbit/s"
         )
     unit: int = (1024 if match[3] else 1000) ** _POWERS[match[2]]
     size = float(match[1]) * unit

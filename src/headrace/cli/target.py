@@ -1,7 +1,8 @@
 """The brokers that a command talks to: their addresses and the settings of the client.
 
-Addresses are read here once, so that a misspelt one is refused with the same words everywhere.
-The module refuses to know a client library.
+Addresses are read here once, so that a misspelt one is rejected with the same words everywhere.
+A client.properties often names the schema registry too; those settings are kept apart, because a
+client of the brokers rejects them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Target(NamedTuple):
 
     addresses: tuple[Address, ...]
     properties: Mapping[str, str]
+    registry_properties: Mapping[str, str] = {}
 
     @property
     def servers(self) -> str:
@@ -61,7 +63,9 @@ def parse_target(servers: str, properties: Iterable[str]) -> Target:
         if not equals:
             raise WrongUsage(f'-X "{entry}" has no value', "write -X KEY=VALUE or -X @FILE")
         settings[key.strip()] = value.strip()
-    return Target(addresses, settings)
+    registry = {key: value for key, value in settings.items() if profiles.is_of_registry(key)}
+    brokers = {key: value for key, value in settings.items() if key not in registry}
+    return Target(addresses, brokers, registry)
 
 
 def parse_address(text: str) -> Address:
@@ -69,7 +73,7 @@ def parse_address(text: str) -> Address:
     match = _ADDRESS.fullmatch(text)
     port = int(match[3] or DEFAULT_PORT) if match else 0
     if match is None or not 0 < port < 65536:
-        raise WrongUsage(f'"{text}" is no address', "write HOST:PORT, for IPv6 [HOST]:PORT")
+        raise WrongUsage(f'"{text}" is not an address', "write HOST:PORT, for IPv6 [HOST]:PORT")
     return Address(match[1] or match[2], port)
 
 

@@ -14,6 +14,7 @@ from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.kafka import (
     TIMEOUT_S,
     admin_api,
+    explained,
     find_topics,
     open_admin,
     raise_all,
@@ -41,7 +42,13 @@ app = typer.Typer(help="Create, inspect, change and delete topics.")
 
 Configs = Annotated[
     list[str],
-    typer.Option("--config", "-c", metavar="KEY=VALUE", help="A setting.", show_default=False),
+    typer.Option(
+        "--config",
+        "-c",
+        metavar="KEY=VALUE",
+        help="A topic configuration; may be repeated.",
+        show_default=False,
+    ),
 ]
 
 
@@ -49,14 +56,23 @@ Configs = Annotated[
 def create(
     names: TopicNames,
     partitions: Annotated[
-        int | None, typer.Option("--partitions", "-p", min=1, help="Default: the broker's.")
+        int | None,
+        typer.Option(
+            "--partitions", "-p", min=1, help="Number of partitions. Default: num.partitions."
+        ),
     ] = None,
     replication_factor: Annotated[
-        int | None, typer.Option("--replication-factor", "-r", min=1, help="Default: the broker's.")
+        int | None,
+        typer.Option(
+            "--replication-factor",
+            "-r",
+            min=1,
+            help="Replicas of each partition. Default: the broker's.",
+        ),
     ] = None,
     config: Configs = NONE_GIVEN,
     if_not_exists: Annotated[
-        bool, typer.Option("--if-not-exists", help="Leave existing topics as they are.")
+        bool, typer.Option("--if-not-exists", help="Do nothing for topics that exist.")
     ] = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
@@ -69,12 +85,13 @@ def create(
     present: set[str] = set()
     if if_not_exists:
         present = read_metadata(admin, target).topics.keys() & set(names)
-    new = [
-        admin_api().NewTopic(name, partitions or -1, replication_factor or -1, config=configs)
-        for name in dict.fromkeys(names)
-        if name not in present
-    ]
-    futures = admin.create_topics(new, request_timeout=TIMEOUT_S) if new else {}
+    with explained(target):
+        new = [
+            admin_api().NewTopic(name, partitions or -1, replication_factor or -1, config=configs)
+            for name in dict.fromkeys(names)
+            if name not in present
+        ]
+        futures = admin.create_topics(new, request_timeout=TIMEOUT_S) if new else {}
     done, failures = settle(futures, target, "topic")
     rows = [{"topic": name, "result": "created"} for name in done]
     rows += [{"topic": name, "result": "exists"} for name in sorted(present)]
@@ -86,9 +103,7 @@ def create(
 @app.command("list", epilog="Example: headrace topic list 'orders*' --output json")
 def list_topics(
     pattern: Annotated[str, typer.Argument(help="Shell pattern, such as 'orders*'.")] = "*",
-    internal: Annotated[
-        bool, typer.Option("--internal", help="Also the topics of the cluster itself.")
-    ] = False,
+    internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
@@ -119,13 +134,13 @@ def describe(
         typer.Argument(metavar="TOPIC…", autocompletion=complete_topic, show_default=False),
     ] = None,
     under_replicated: Annotated[
-        bool, typer.Option("--under-replicated", help="Only partitions that lack a replica.")
+        bool, typer.Option("--under-replicated", help="Only under-replicated partitions.")
     ] = False,
     offline: Annotated[
         bool, typer.Option("--offline", help="Only partitions without a leader.")
     ] = False,
     under_min_isr: Annotated[
-        bool, typer.Option("--under-min-isr", help="Only those with less than min.insync.replicas.")
+        bool, typer.Option("--under-min-isr", help="Only partitions below min.insync.replicas.")
     ] = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
@@ -133,8 +148,7 @@ def describe(
 ) -> None:
     """Show partitions, leaders, replicas, offsets and the settings that differ from the default.
 
-    With one of the filters only partitions that are not well are shown, of all topics if none is
-    named.
+    With a filter, only the partitions that match are shown, of all topics if none is named.
     """
     target = parse_target(servers, properties)
     if under_replicated or offline or under_min_isr:
@@ -148,7 +162,7 @@ def describe(
             under_min_isr=under_min_isr,
         )
         if not rows and output is Output.TABLE:
-            print("all partitions are well")
+            print("no partition matches")
             return
         emit_rows(rows, output, ["topic", "partition", "leader", "replicas", "isr", "state"])
         return
@@ -220,12 +234,17 @@ def _as_text(described: dict[str, Any]) -> str:
 def alter(
     name: TopicName,
     partitions: Annotated[
-        int | None, typer.Option("--partitions", "-p", min=1, help="Grow to this number.")
+        int | None,
+        typer.Option("--partitions", "-p", min=1, help="Increase to this number of partitions."),
     ] = None,
     config: Configs = NONE_GIVEN,
     delete_config: Annotated[
         list[str],
-        typer.Option(metavar="KEY", help="Return to the default.", show_default=False),
+        typer.Option(
+            metavar="KEY",
+            help="Remove this configuration; the default applies again.",
+            show_default=False,
+        ),
     ] = NONE_GIVEN,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
@@ -240,9 +259,10 @@ def alter(
     admin = open_admin(target)
     find_topics(read_metadata(admin, target), [name])
     if partitions is not None:
-        futures = admin.create_partitions(
-            [admin_api().NewPartitions(name, partitions)], request_timeout=TIMEOUT_S
-        )
+        with explained(target):
+            futures = admin.create_partitions(
+                [admin_api().NewPartitions(name, partitions)], request_timeout=TIMEOUT_S
+            )
         raise_all(settle(futures, target, "topic")[1])
     if config or delete_config:
         change(admin, target, "topic", name, parse_pairs(config, "--config"), delete_config)
@@ -252,12 +272,12 @@ def alter(
 @app.command(epilog="Example: headrace topic delete orders --yes")
 def delete(
     names: TopicNames,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Delete topics and all their records. Asks first when a person types it."""
+    """Delete topics and all their records. Asks for confirmation on a terminal."""
     target = parse_target(servers, properties)
     admin = open_admin(target)
     wanted = list(dict.fromkeys(names))

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.lines import say, warn
 
 if TYPE_CHECKING:
     import socket
@@ -47,18 +47,20 @@ class Flag(NamedTuple):
 
 
 FLAGS: Final = {
-    "data": Flag("DIR", "Where records are kept. Default: $HEADRACE_DATA, else the user's data."),
+    "data": Flag("DIR", "The data folder. Default: $HEADRACE_DATA, else ~/.local/share/headrace."),
     "host": Flag("HOST", "The address to listen on. Default: 127.0.0.1."),
     "port": Flag("PORT", "The port to listen on; 0 takes a free one. Default: 9092."),
-    "brokers": Flag("N", "How many brokers to run, on ports from PORT on. Default: 1."),
-    "zookeeper": Flag("HOST:PORT/PATH", "The brokers' ZooKeeper. Default: several run their own."),
+    "brokers": Flag("N", "Number of brokers, on consecutive ports from PORT. Default: 1."),
+    "zookeeper": Flag(
+        "HOST:PORT/PATH", "Connect to this ZooKeeper. Default: with --brokers, start one."
+    ),
     "only": Flag("SERVICE,…", f"Which services to run. Default: all, {', '.join(SERVICES)}."),
     "registry-port": Flag("PORT", "The schema registry's port; 0 takes a free one. Default: 8081."),
     "rest-port": Flag("PORT", "The REST proxy's port; 0 takes a free one. Default: 8082."),
-    "config": Flag("FILE", "Settings in the form of Kafka's server.properties."),
+    "config": Flag("FILE", "Read settings from a server.properties file."),
     "set": Flag("KEY=VALUE", "One setting of server.properties; may be repeated."),
-    "log-level": Flag("LEVEL", "What to log: debug, info, warning (default) or error."),
-    "log-format": Flag("FORM", "How to log: text (default) or json."),
+    "log-level": Flag("LEVEL", "Log level: debug, info, warning (default) or error."),
+    "log-format": Flag("FORM", "Log format: text (default) or json."),
 }
 REPEATABLE: Final = "set"
 
@@ -113,15 +115,19 @@ def run(request: Request) -> int:
         brokers = several(request, count) if BROKER in chosen else []
         return _supervise(request, chosen, brokers)
     settings = broker_settings(request, os.environ)
-    if chosen == (BROKER,):
-        return run_broker(request, settings)
     from headrace.cluster.broker_config import BrokerConfig
 
-    # As Kafka's own server.properties for one machine has it: the registry chooses its primary
-    # through a group, and its first client should not wait three seconds for members to come.
-    settings.setdefault("group.initial.rebalance.delay.ms", "0")
-    # A mistake in the settings is told before anything is started.
-    BrokerConfig(settings)
+    if chosen != (BROKER,):
+        # As Kafka's own server.properties for one machine has it: the registry chooses its primary
+        # through a group, and its first client should not wait three seconds for members to come.
+        settings.setdefault("group.initial.rebalance.delay.ms", "0")
+    # A mistake in the settings is reported before anything is started.
+    config = BrokerConfig(settings)
+    if BROKER in chosen:
+        check_port(request, settings["listeners"])
+        check_folders(config.log_dirs)
+    if chosen == (BROKER,):
+        return run_broker(request, settings)
     from headrace.cli.services import Service
 
     broker = Service(
@@ -146,7 +152,7 @@ def broker_count(request: Request) -> int:
     text = request.brokers or "1"
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MAX_BROKERS):
         raise WrongUsage(
-            f'--brokers "{text}" is no number', f"use a number from 1 to {MAX_BROKERS}"
+            f'--brokers "{text}" is not a number', f"use a number from 1 to {MAX_BROKERS}"
         )
     return int(text)
 
@@ -158,7 +164,7 @@ def chosen_services(request: Request) -> tuple[str, ...]:
     named = [name.strip() for name in request.only.split(",")]
     for name in named:
         if name not in SERVICES:
-            raise WrongUsage(f'--only "{name}" is no service', f"use {', '.join(SERVICES)}")
+            raise WrongUsage(f'--only "{name}" is not a service', f"use {', '.join(SERVICES)}")
     return tuple(name for name in SERVICES if name in named)
 
 
@@ -183,11 +189,11 @@ def run_broker(request: Request, settings: Mapping[str, str]) -> int:
 
     def announce(line: str) -> None:
         if not line.startswith(BROKER):
-            print(line, flush=True)
+            say(line)
             return
-        print(f"{line} (data in {folders})", flush=True)
+        say(f"{line} (data in {folders})")
         if left_out:
-            print(f"headrace: {left_out}", file=sys.stderr, flush=True)
+            warn(left_out)
 
     with recorded(config):
         return app.run(config, announce=announce, metrics_socket=metrics_socket)
@@ -202,11 +208,11 @@ def _http_service(
     host = request.host or "127.0.0.1"
     given = request.registry_port if name == REGISTRY else request.rest_port
     if port and not _is_free(host, port):
-        told = f"service {name} cannot listen on {joined(host, port)}, which is taken"
-        remedy = f"--{name}-port 0 takes a free one"
+        cause = f"service {name} cannot listen on {joined(host, port)}, which is in use"
+        remedy = f"--{name}-port 0 takes a free port"
         if given is not None:
-            raise Failure(told, remedy)
-        print(f"headrace: {told}, and is left out; {remedy}", file=sys.stderr, flush=True)
+            raise Failure(cause, remedy)
+        warn(f"{cause}, and is left out; {remedy}")
         return None
     return Service(
         name,
@@ -257,11 +263,59 @@ def _configure_logs(request: Request) -> None:
     logs.configure((request.log_level or "warning").upper(), request.log_format or "text")
 
 
+def check_folders(folders: Sequence[str]) -> None:
+    """Create the data folders; one of several may fail later, as disks do, a single one may not."""
+    for folder in folders if len(folders) == 1 else ():
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            reason = (
+                "it is a file"
+                if isinstance(error, FileExistsError)
+                else (error.strerror or str(error))
+            )
+            raise Failure(
+                f"{folder} cannot be used as a data folder ({reason})",
+                "name a folder that you may write to with --data",
+            ) from None
+
+
+def listener_of(request: Request, index: int = 0) -> str:
+    """What `--host` and `--port` say; brokers on one machine count on from the port."""
+    port = number("port", request.port or "9092")
+    return f"PLAINTEXT://{joined(request.host or '127.0.0.1', port + index if port else 0)}"
+
+
+def check_port(request: Request, listeners: str, index: int = 0) -> None:
+    """Report a port that cannot be taken, in the words of the options that chose it."""
+    host, _, text = listeners.removeprefix("PLAINTEXT://").rpartition(":")
+    if listeners != listener_of(request, index) or text == "0":
+        # They come from a file or from --set: the broker itself names that.
+        return
+    address, port = f"{host}:{text}", int(text)
+    try:
+        _taken(host.strip("[]"), port).close()
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise Failure(
+                f"the broker cannot listen on {address} ({error.strerror or error})",
+                "name an address of this machine with --host, and a port above 1023 with --port",
+            ) from None
+        from headrace.cli.doctor.ports import owner_of
+
+        owner = owner_of(port)
+        by = f" by {owner[1]}, pid {owner[0]}" if owner else ""
+        raise Failure(
+            f"the broker cannot listen on {address}, which is in use{by}",
+            "stop that process, or choose another port with --port; 0 takes a free one",
+        ) from None
+
+
 def _is_free(host: str, port: int) -> bool:
     try:
         _taken(host, port).close()
     except OSError as error:
-        # Anything else is told by the service itself, in its own words.
+        # Anything else is reported by the service itself, in its own words.
         return error.errno != errno.EADDRINUSE
     return True
 
@@ -295,7 +349,7 @@ def _port_of(request: Request, name: str) -> int:
 
 def number(flag: str, port: str) -> int:
     if not (port.isascii() and port.isdigit() and int(port) < 65536):
-        raise WrongUsage(f'--{flag} "{port}" is no port', "use a number from 0 to 65535")
+        raise WrongUsage(f'--{flag} "{port}" is not a port', "use a number from 0 to 65535")
     return int(port)
 
 
@@ -318,8 +372,7 @@ def broker_settings(request: Request, environment: Mapping[str, str]) -> dict[st
     elif "log.dirs" not in settings and "log.dir" not in settings:
         settings["log.dirs"] = default_data(environment)
     if request.host is not None or request.port is not None or "listeners" not in settings:
-        port = number("port", request.port or "9092")
-        settings["listeners"] = f"PLAINTEXT://{joined(request.host or '127.0.0.1', port)}"
+        settings["listeners"] = listener_of(request)
     return {**settings, **set_by_hand(request)}
 
 
@@ -346,10 +399,10 @@ def with_metrics(
         return {**settings, METRICS: address}, _taken(host, port_number), ""
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
-            # The broker finds the same, and tells it in its own words.
+            # The broker finds the same, and reports it in its own words.
             return {**settings, METRICS: address}, None, ""
     remedy = f"--set {METRICS}={joined(host, 0)} takes a free port"
-    return {**settings, METRICS: ""}, None, f"metrics left out: {address} is taken; {remedy}"
+    return {**settings, METRICS: ""}, None, f"metrics left out: {address} is in use; {remedy}"
 
 
 def set_by_hand(request: Request) -> dict[str, str]:

@@ -42,7 +42,7 @@ Examples:
 def zookeeper(
     data: Annotated[
         str | None,
-        typer.Option("--data", metavar="DIR", help="Where the tree is kept.", show_default=False),
+        typer.Option("--data", metavar="DIR", help="The data folder.", show_default=False),
     ] = None,
     host: Annotated[
         str | None,
@@ -50,19 +50,22 @@ def zookeeper(
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(
-            "--port", help="The port of clients; 0 takes a free one.", show_default="2181"
-        ),
+        typer.Option("--port", help="The client port; 0 takes a free one.", show_default="2181"),
     ] = None,
     config: Annotated[
         str | None,
-        typer.Option("--config", metavar="FILE", help="Settings as in zookeeper.properties."),
+        typer.Option(
+            "--config", metavar="FILE", help="Read settings from a zookeeper.properties file."
+        ),
     ] = None,
     servers: Annotated[
-        int, typer.Option("--servers", min=1, help="An ensemble: ports from --port upwards.")
+        int,
+        typer.Option(
+            "--servers", min=1, help="Number of servers, on consecutive ports from --port."
+        ),
     ] = 1,
     heap_mb: Annotated[
-        int, typer.Option("--heap-mb", min=16, help="The heap of each server.")
+        int, typer.Option("--heap-mb", min=16, help="Heap size of each server.")
     ] = DEFAULT_HEAP_MB,
 ) -> int:
     """Run a ZooKeeper server, or an ensemble, until Ctrl-C.
@@ -162,7 +165,7 @@ def _ensemble(
 def _port_of(properties: Mapping[str, str], port: int | None) -> int:
     text = properties.get("clientPort", str(DEFAULT_PORT)) if port is None else str(port)
     if not (text.isascii() and text.isdecimal() and int(text) < 65536):
-        raise WrongUsage(f'clientPort "{text}" is no port', "give it a number from 0 to 65535")
+        raise WrongUsage(f'clientPort "{text}" is not a port', "give it a number from 0 to 65535")
     return int(text)
 
 

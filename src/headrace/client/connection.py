@@ -365,7 +365,7 @@ def _is_refused(frame: bytearray, position: int) -> bool:
 
 def _describe(head: bytes, size: int) -> str:
     if head[:4] == b"HTTP":
-        return "answers in HTTP, so it is no Kafka broker"
+        return "answers in HTTP, so it is not a Kafka broker"
     if head[:2] in (b"\x15\x03", b"\x16\x03"):
         return "answers in TLS, so it wants security.protocol=SSL"
     return f"announces an answer of {size} bytes, which no Kafka broker would send"

@@ -88,7 +88,7 @@ class OffsetOutOfRange(HeadraceError):
         cause = (
             "retention or a deletion of records has taken it"
             if offset < log_start_offset
-            else "it was never written, or the log was cut or made anew"
+            else "it was never written, or the log was truncated or created again"
         )
         super().__init__(
             f"{topic}-{partition} has no offset {offset}: its log goes from {log_start_offset} "

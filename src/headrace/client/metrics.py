@@ -212,7 +212,7 @@ def _nodes(interval: _Interval, group: str) -> Iterator[Metric]:
             "request-rate": (interval.rate("brokers", key, "tx"), "Requests per second."),
             "response-rate": (interval.rate("brokers", key, "rx"), "Answers per second."),
             "request-size-avg": (size, "Mean size of requests in bytes."),
-            "request-size-max": (size, "The same: librdkafka does not tell the largest."),
+            "request-size-max": (size, "The same: librdkafka does not report the largest."),
             "request-latency-avg": (_mean(rtt) / _US_PER_MS, "Mean round trip in milliseconds."),
             "request-latency-max": (_largest(rtt) / _US_PER_MS, "Longest round trip."),
             "outgoing-byte-rate": (interval.rate("brokers", key, "txbytes"), "Bytes sent."),
@@ -275,7 +275,7 @@ def _producer_topic(
         ),
         "compression-rate": (_compression(interval, topic), "Batches, compressed / plain."),
         "record-error-rate": (errors, "Records that failed, per second."),
-        "record-retry-rate": (retries, "Retries of the client: they are not told by topic."),
+        "record-retry-rate": (retries, "Retries of the client: they are not reported by topic."),
     }
     yield from _named(PRODUCER_TOPIC, (interval.client, ("topic", topic)), values)
 

@@ -148,7 +148,7 @@ class RawProducer:
         except TimedOut as error:
             raise TimedOut(
                 f"{error}. Whether the transaction is committed is not known: the coordinator has "
-                "decided or will; whoever begins with this transactional id waits for it"
+                "decided or will; the next producer with this transactional id waits for it"
             ) from error
         self._end(after)
 

@@ -90,7 +90,7 @@ def _attributes(message: bytes) -> dict[str, str]:
     try:
         pairs = [part.partition("=") for part in message.decode().split(",")]
     except UnicodeDecodeError:
-        raise AuthenticationFailed("the server's SCRAM message is no text") from None
+        raise AuthenticationFailed("the server's SCRAM message is not text") from None
     return {name: value for name, equals, value in pairs if equals}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Final
 
 from headrace.cluster import layout
 from headrace.cluster.broker_config import BrokerConfig
@@ -21,6 +22,7 @@ from headrace.cluster.config_keys import (
 )
 from headrace.cluster.config_types import ConfigKey, ConfigType, UpdateMode
 from headrace.cluster.configs import group_value
+from headrace.cluster.dynamic_passwords import DynamicPasswords, is_password
 from headrace.cluster.image import (
     BrokerConfigChanged,
     ClientMetricsConfigChanged,
@@ -31,6 +33,8 @@ from headrace.cluster.image import (
 from headrace.cluster.keys.group import GROUP_BOUNDS
 from headrace.coordination.tree import MAX_PATH_LENGTH
 from headrace.errors import ClientFault, ConfigError, Error
+
+_NO_SECRET: Final = DynamicPasswords()
 
 
 class AlterOp(IntEnum):
@@ -90,23 +94,28 @@ def alter_broker(
     broker_id: int | None,
     configs: Mapping[str, str | None],
     static: BrokerConfig,
+    passwords: DynamicPasswords = _NO_SECRET,
 ) -> BrokerConfigChanged:
     """AlterConfigs for one broker, or for all if `broker_id` is None."""
     given = {name: value for name, value in configs.items() if value is not None}
-    return _change_broker(image, broker_id, given, given.keys(), static)
+    return _change_broker(image, broker_id, given, given.keys(), static, passwords)
 
 
 def incremental_alter_broker(
-    image: ClusterImage, broker_id: int | None, ops: Sequence[ConfigOp], static: BrokerConfig
+    image: ClusterImage,
+    broker_id: int | None,
+    ops: Sequence[ConfigOp],
+    static: BrokerConfig,
+    passwords: DynamicPasswords = _NO_SECRET,
 ) -> BrokerConfigChanged:
     """IncrementalAlterConfigs for one broker, or for all if `broker_id` is None.
 
     `static` is the configuration of the broker that checks the request: values that are right alone
-    and wrong together with its file are refused.
+    and wrong together with its file are refused. Its `passwords` encrypt those that are set.
     """
     keys = {op.name: key for op in ops if (key := broker_key(op.name)) is not None}
     configs = incremental_alter(_broker_configs(image, broker_id), ops, keys)
-    return _change_broker(image, broker_id, configs, [op.name for op in ops], static)
+    return _change_broker(image, broker_id, configs, [op.name for op in ops], static, passwords)
 
 
 def check_group_configs(configs: Mapping[str, str], broker: BrokerConfig) -> dict[str, str]:
@@ -288,6 +297,7 @@ def _change_broker(
     configs: Mapping[str, str],
     touched: Collection[str],
     static: BrokerConfig,
+    passwords: DynamicPasswords,
 ) -> BrokerConfigChanged:
     _broker_configs(image, broker_id)
     for name in touched:
@@ -298,6 +308,8 @@ def _change_broker(
             static.with_dynamic({}, checked)
         else:
             static.with_dynamic(checked, image.cluster_default_config)
+        given = {name: checked[name] for name in touched if name in checked and is_password(name)}
+        checked |= passwords.encrypted(given)
     except ConfigError as error:
         raise ClientFault(Error.INVALID_REQUEST, str(error)) from None
     return BrokerConfigChanged(broker_id, checked)

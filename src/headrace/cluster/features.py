@@ -100,7 +100,7 @@ def _check(update: FeatureUpdate, current: int) -> None:
     if update.level not in supported:
         raise _refusal(update, f"this broker supports the levels {supported}")
     if update.level > current and update.upgrade_type != UpgradeType.UPGRADE:
-        raise _refusal(update, f"that is no downgrade, the level is {current}")
+        raise _refusal(update, f"that is not a downgrade, the level is {current}")
     if update.level < current:
         if update.upgrade_type == UpgradeType.UPGRADE:
             raise _refusal(update, f"the level is {current}; ask for a safe or an unsafe downgrade")

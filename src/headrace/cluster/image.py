@@ -23,6 +23,8 @@ Key = TypeVar("Key")
 
 NO_LEADER: Final = -1
 NO_CONTROLLER: Final = -1
+CORDONED_LOG_DIRS: Final = "cordoned.log.dirs"
+ALL_LOG_DIRS: Final = "*"
 NO_FEATURES_EPOCH: Final = -1
 NO_NODE: Final = -1
 """The version of a node that is not there."""
@@ -270,7 +272,22 @@ class ClusterImage:
     config_versions: dict[ConfigOwner, int] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
     features_epoch: int = NO_FEATURES_EPOCH
+    cordoned: frozenset[int] = frozenset()
+    """Brokers that are known here to have cordoned every folder they have, each by its name."""
     _collisions: dict[str, str] = field(default_factory=dict)
+
+    def is_cordoned(self, broker_id: int) -> bool:
+        """Whether a broker gets no new replicas, since all its folders are cordoned (KIP-1066)."""
+        configs = self.broker_configs.get(broker_id, {})
+        return broker_id in self.cordoned or configs.get(CORDONED_LOG_DIRS) == ALL_LOG_DIRS
+
+    def placeable_racks(self) -> dict[int, str | None]:
+        """The brokers that may get new replicas, with their racks."""
+        return {
+            broker.id: broker.rack
+            for broker in self.brokers.values()
+            if not self.is_cordoned(broker.id)
+        }
 
     def colliding_topic(self, name: str) -> str | None:
         """The existing topic, if any, whose name differs only in '.' and '_'."""

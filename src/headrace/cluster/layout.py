@@ -73,6 +73,7 @@ DEFAULT_ENTITY: Final = "<default>"
 _FEATURES_ENABLED: Final = 1
 
 _JSON: Final = json.JSONDecoder()
+_TO_JSON: Final = json.JSONEncoder(separators=(",", ":"))
 
 # Nodes that exist in every cluster, parents first.
 SKELETON: Final = (
@@ -189,7 +190,7 @@ def parse_id(text: str) -> UUID:
 
 
 def encode(value: object) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
+    return _TO_JSON.encode(value).encode()
 
 
 def decode(path: str, data: bytes) -> dict[str, Any]:

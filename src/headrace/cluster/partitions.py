@@ -11,7 +11,7 @@ brokers come and go the controller decides: see `controller`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -126,6 +126,33 @@ def replicas_lost(
             after = elect(partition, alive, unclean=True)
         if after is not partition:
             changes.append(PartitionChanged(name, number, after))
+    return changes
+
+
+def make_way(
+    image: ClusterImage,
+    broker_id: int,
+    successors: Mapping[TopicPartition, Collection[int]],
+    stuck: Collection[TopicPartition],
+) -> Changes:
+    """A disk of a live broker is full, so it cannot append: others go on without it.
+
+    What it leads goes to an in-sync replica among the partition's successors, where one is alive.
+    Of the partitions that are stuck and that it follows it leaves the ISR.
+    """
+    alive = image.brokers.keys() - {broker_id}
+    changes: Changes = []
+    for name, number in sorted({*successors, *stuck}):
+        partition = image.partition(name, number)
+        if partition is None or broker_id not in partition.isr:
+            continue
+        others = tuple(broker for broker in partition.isr if broker != broker_id)
+        leader = partition.leader
+        if leader == broker_id:
+            eligible = successors.get(TopicPartition(name, number), ())
+            leader = _first(partition.replicas, alive & set(others) & set(eligible))
+        if leader in alive:
+            changes.append(PartitionChanged(name, number, with_leader(partition, leader, others)))
     return changes
 
 

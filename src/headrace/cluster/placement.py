@@ -48,7 +48,12 @@ def assign_replicas(
         raise ClientFault(
             Error.INVALID_REPLICATION_FACTOR,
             f"Replication factor {replication_factor} is larger than the number of available "
-            f"brokers: {count}.",
+            f"brokers: {count}."
+            + (
+                " All brokers are currently fenced, or have all their log directories cordoned."
+                if count == 0
+                else ""
+            ),
         )
     known = {broker: rack for broker, rack in racks.items() if rack is not None}
     rack_aware = len(known) == count

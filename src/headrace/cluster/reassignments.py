@@ -116,6 +116,12 @@ def _check(
                 f"The replicas {list(replicas)} of {place} name broker {broker}, which is not "
                 "registered.",
             )
+        if broker not in before.replicas and image.is_cordoned(broker):
+            raise ClientFault(
+                Error.INVALID_REPLICA_ASSIGNMENT,
+                f"The replicas {list(replicas)} of {place} name broker {broker}, all of whose log "
+                "directories are cordoned: change its cordoned.log.dirs.",
+            )
     if not may_change_factor and len(replicas) != len(before.target):
         raise ClientFault(
             Error.INVALID_REPLICATION_FACTOR,

@@ -138,7 +138,7 @@ def create_partitions(
     _check_size(added)
     first = topic.partitions[0].target
     if assignments is None:
-        racks = {broker.id: broker.rack for broker in image.brokers.values()}
+        racks = image.placeable_racks()
         start = sum(broker < first[0] for broker in racks) % max(len(racks), 1)
         replicas: Sequence[Sequence[int]] = assign_replicas(
             racks,
@@ -212,9 +212,10 @@ def _automatic_assignment(
             "Number of partitions must be larger than 0, or -1 for the broker's default.",
         )
     _check_size(partitions)
-    brokers = max(len(image.brokers), 1)
+    racks = image.placeable_racks()
+    brokers = max(len(racks), 1)
     return assign_replicas(
-        {broker.id: broker.rack for broker in image.brokers.values()},
+        racks,
         partitions,
         factor,
         start_index=chance.randrange(brokers),
@@ -245,6 +246,12 @@ def check_replicas(image: ClusterImage, replicas: Sequence[int], size: int | Non
             raise ClientFault(
                 Error.INVALID_REPLICA_ASSIGNMENT,
                 f"The replicas {list(replicas)} name broker {broker}, which is not registered.",
+            )
+        if image.is_cordoned(broker):
+            raise ClientFault(
+                Error.INVALID_REPLICA_ASSIGNMENT,
+                f"The replicas {list(replicas)} name broker {broker}, all of whose log directories "
+                "are cordoned: change its cordoned.log.dirs.",
             )
     if size is not None and len(replicas) != size:
         raise ClientFault(

@@ -195,8 +195,11 @@ class _Writing:
         self._create_partitions(topic, 0)
 
     def _create_partitions(self, topic: TopicImage, first: int) -> None:
+        states: dict[PartitionImage, bytes] = {}  # new partitions are much alike
         for number, partition in enumerate(topic.partitions[first:], start=first):
-            state = layout.encode_state(partition, self._epoch)
+            state = states.get(partition)
+            if state is None:
+                state = states[partition] = layout.encode_state(partition, self._epoch)
             self._ops.append(Create(layout.partition_path(topic.name, number)))
             self._ops.append(Create(layout.state_path(topic.name, number), state))
 

@@ -6,6 +6,10 @@ which is the one session: a lock file beside it refuses a second one, and epheme
 opening are those of a process that died. Reading the file with the `sqlite3` tool while a broker
 runs is safe.
 
+A full disk must not keep a broker from starting, nor an operator from deleting a topic to make
+room. So space is taken beforehand: the write-ahead log always has a mebibyte, which SQLite uses
+over and over, and the file some free pages.
+
     TABLE nodes     TYPE      MEANING
     path            TEXT      absolute path, primary key; the root is a row too
     data            BLOB      what the node holds
@@ -18,14 +22,16 @@ runs is safe.
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from headrace.coordination.local import LocalStore, LocalTree
 from headrace.coordination.state import PERSISTENT, Applied, Entry
-from headrace.coordination.tree import TreeError, parent_of
+from headrace.coordination.tree import StoreFailed, parent_of
 from headrace.errors import CorruptData, HeadraceError
-from headrace.runtime.os_disk import OsLock
+from headrace.runtime.os_disk import FILE_MODE, OsLock, make_private
 
 APPLICATION_ID = 0x48524354
 SCHEMA_VERSION = 1
@@ -41,15 +47,17 @@ CREATE TABLE nodes (
 """
 
 _ONLY_SESSION = 1
+_LOG, _LOG_INDEX = "-wal", "-shm"
+_LOG_RESERVE_BYTES = 1 << 20
+_LOG_INDEX_BYTES = 32 << 10
+# Pages of 4 KiB after which the log is copied into the file, and its space used again.
+_LOG_PAGES = 64
+_FREE_PAGES = 64
 _REMEDY = "restore it from a backup, or move it away to start with a new one"
 
 
 class StoreInUse(HeadraceError):
     """Another process has the file."""
-
-
-class StoreFailed(TreeError):
-    """The file cannot be opened or written; the transaction did not happen."""
 
 
 class SqliteTree(LocalTree):
@@ -62,7 +70,8 @@ class SqliteTree(LocalTree):
         self._file = store
 
     def close(self) -> None:
-        super().close()
+        with suppress(StoreFailed):  # What is left of the session counts for nothing: see `_load`.
+            super().close()
         self._file.close()
 
 
@@ -78,6 +87,7 @@ class _SqliteStore(LocalStore):
                 f"{path} is in use by another process: stop that broker, or choose another folder"
             ) from None
         try:
+            _keep_private(path)
             self._db = _open(path)
             try:
                 self._load()
@@ -87,7 +97,9 @@ class _SqliteStore(LocalStore):
         except BaseException as error:
             self._process_lock.release()
             if isinstance(error, sqlite3.OperationalError):
-                raise StoreFailed(path, f"{error}; check the folder and its permissions") from error
+                raise StoreFailed(
+                    path, f"{error}; check the folder, its permissions and that the disk has room"
+                ) from error
             # A damaged schema can even make the error message undecodable.
             if isinstance(error, (sqlite3.DatabaseError, UnicodeDecodeError)):
                 raise CorruptData(f"{path} is damaged ({error}): {_REMEDY}") from error
@@ -119,6 +131,9 @@ class _SqliteStore(LocalStore):
             if not self._closed:
                 self._closed = True
                 self._db.close()
+                # Closing has removed them. SQLite takes zeros for an empty log.
+                _allocate(self._path + _LOG, _LOG_RESERVE_BYTES)
+                _allocate(self._path + _LOG_INDEX, _LOG_INDEX_BYTES)
                 self._process_lock.release()
 
     def _load(self) -> None:
@@ -130,7 +145,9 @@ class _SqliteStore(LocalStore):
                 continue
             entry = Entry(data, version, PERSISTENT, next_sequence)
             if not _plausible(path, entry):
-                raise CorruptData(f"{self._path} has a row that is no node ({path!a}): {_REMEDY}")
+                raise CorruptData(
+                    f"{self._path} has a row that is not a node ({path!a}): {_REMEDY}"
+                )
             entries[path] = entry
         for path in entries:
             if path == "/":
@@ -139,7 +156,18 @@ class _SqliteStore(LocalStore):
             if parent is None:
                 raise CorruptData(f"{self._path} has {path!r} without a parent: {_REMEDY}")
             parent.children.add(path[path.rindex("/") + 1 :])
-        self._db.execute("DELETE FROM nodes WHERE ephemeral")
+        try:
+            self._db.execute("DELETE FROM nodes WHERE ephemeral")
+        except sqlite3.OperationalError:
+            pass  # The disk is full. Such a row counts for nothing, and is replaced or goes later.
+
+
+def _keep_private(path: str) -> None:
+    """Let only the broker's user read the file; SQLite gives its companions the same mode."""
+    with suppress(OSError):  # SQLite says what is wrong.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
+    for each in (path, path + _LOG, path + _LOG_INDEX, path + ".lock"):
+        make_private(each)
 
 
 def _open(path: str) -> sqlite3.Connection:
@@ -165,10 +193,42 @@ def _open(path: str) -> sqlite3.Connection:
                 f"{path} has schema version {version}, this release knows {SCHEMA_VERSION}: "
                 "start the newer release that wrote it"
             )
+        _reserve(db, path)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _reserve(db: sqlite3.Connection, path: str) -> None:
+    """Take the space that a full disk will not give; without it the tree still works."""
+    db.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+    _allocate(path + _LOG, _LOG_RESERVE_BYTES)
+    missing = _FREE_PAGES - int(db.execute("PRAGMA freelist_count").fetchone()[0])
+    if missing <= 0:
+        return
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("CREATE TABLE reserve (pages BLOB)")
+        db.execute("INSERT INTO reserve VALUES (zeroblob(?))", (missing * 4096,))
+        db.execute("DROP TABLE reserve")
+        db.execute("COMMIT")
+        db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    except sqlite3.OperationalError:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def _allocate(path: str, size: int) -> None:
+    """Let a file have its space."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+        try:
+            os.posix_fallocate(fd, 0, size)
+        finally:
+            os.close(fd)
+    except OSError:
+        pass  # There is no room, or the file system cannot reserve any.
 
 
 def _plausible(path: object, entry: Entry) -> bool:

@@ -155,6 +155,10 @@ class Unreachable(TreeError):
     """No server could be asked for as long as a session lasts. The session may still be alive."""
 
 
+class StoreFailed(TreeError):
+    """The store cannot be opened or written, on a full disk for one; it did not happen."""
+
+
 class OutcomeUnknown(TreeError):
     """The connection broke before a write was answered: it may have happened. Read anew."""
 

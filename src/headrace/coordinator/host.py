@@ -111,6 +111,7 @@ class Host(Generic[S]):
         change_share_states: Callable[[Host[S], ShareStatesChange], None] | None = None,
         wait: Callable[[int, Callable[[], None]], None] | None = None,
         note: Callable[[str], None] = lambda _: None,
+        on_disk_fault: Callable[[OSError], object] = lambda _: None,
     ) -> None:
         """`wait` is the partition's `when_committed` with an end to its patience."""
         self.topic = topic
@@ -125,6 +126,7 @@ class Host(Generic[S]):
         self._change_share_states = change_share_states
         self._wait = wait or partition.when_committed
         self._note = note
+        self._on_disk_fault = on_disk_fault
 
     # Loading.
 
@@ -222,6 +224,8 @@ class Host(Generic[S]):
             appended = self.partition.append_internal(builder.build(), now_ms=now_ms)
         except (ClientFault, OSError) as fault:
             self._on_unwritable(effects, fault)
+            if isinstance(fault, OSError):
+                self._on_disk_fault(fault)
             return False
         for offset, record in enumerate(effects.records, appended.base_offset):
             self.topic.replay(self.shard, record, offset, producer)

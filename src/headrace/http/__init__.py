@@ -1,1 +1,1 @@
-"""What the HTTP services share: where they listen, and servers with limits. It knows no route."""
+"""What the HTTP services share: listeners, servers with limits, the way in. It knows no route."""

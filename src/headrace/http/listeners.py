@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from headrace.errors import ConfigError
 
 BACKLOG: Final = 1_024
-_EVERYWHERE: Final = ("0.0.0.0", "::", "")
+EVERYWHERE: Final = ("0.0.0.0", "::", "")
 
 
 class Listener(NamedTuple):
@@ -26,7 +26,7 @@ class Listener(NamedTuple):
     def advertised(self, host_name: str) -> Listener:
         """How others reach it: by the name that is set, or by that of this machine."""
         host = host_name or self.host
-        return self._replace(host=socket.gethostname() if host in _EVERYWHERE else host)
+        return self._replace(host=socket.gethostname() if host in EVERYWHERE else host)
 
 
 def parse_listeners(name: str, text: str) -> tuple[Listener, ...]:

@@ -63,6 +63,10 @@ def _port(name: str, text: str) -> tuple[Listener, ...]:
 MILLISECONDS: Final = number(1, 0x7FFFFFFF)
 COUNT: Final = number(1, 0x7FFFFFFF)
 
+FAILURES_PER_MINUTE: Final = 20
+ALLOW_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD")
+ALLOW_HEADERS: Final = ("*",)
+
 READERS: Final[Mapping[str, tuple[str, Reader]]] = {
     "listeners": ("listeners", parse_listeners),
     "port": ("listeners", _port),
@@ -73,6 +77,14 @@ READERS: Final[Mapping[str, tuple[str, Reader]]] = {
     "authentication.method": ("authentication_method", choice("NONE", "BASIC")),
     "authentication.realm": ("authentication_realm", name_of),
     "authentication.users.file": ("authentication_users_file", name_of),
+    "authentication.failures.per.minute": (
+        "authentication_failures_per_minute",
+        number(1, 1_000_000),
+    ),
+    "access.control.allow.host": ("allow_host", words_of),
+    "access.control.allow.origin": ("allow_origin", words_of),
+    "access.control.allow.methods": ("allow_methods", words_of),
+    "access.control.allow.headers": ("allow_headers", words_of),
     "ssl.certificate.location": ("ssl_certificate_location", name_of),
     "ssl.keystore.location": ("ssl_certificate_location", name_of),
     "ssl.key.location": ("ssl_key_location", name_of),
@@ -81,9 +93,10 @@ READERS: Final[Mapping[str, tuple[str, Reader]]] = {
     "ssl.truststore.location": ("ssl_ca_location", name_of),
     "ssl.client.authentication": ("ssl_client_authentication", choice(*CLIENT_AUTHENTICATION)),
 }
-# Known to everybody who runs the JVM's services, and of no meaning here.
+# Settings of the JVM's services that have no meaning here.
 WITHOUT_EFFECT: Final = frozenset(
     {
+        "access.control.skip.options",
         "compression.enable",
         "metric.reporters",
         "request.logger.name",

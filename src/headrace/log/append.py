@@ -1,17 +1,22 @@
 """What a batch must be to enter a log, and the form in which it enters.
 
-`admit` is the gate for batches that get their offsets here: it refuses with the code and a sentence
-for the client. `in_topic_form` applies the topic's codec and timestamp type; most batches leave it
-as they came, since only 16 of their bytes are the log's to write. Sequences are checked by
-`producer_state`, places are given by `log`.
+`admit` is the gate for batches that get their offsets here: it rejects with the code and a sentence
+for the client, and applies the topic's codec. Most batches leave it as they came, since only 16 of
+their bytes are the log's to write. Sequences are checked by `producer_state`, places are given by
+`log`.
+
+A few bytes can hold hours of records, so reading the records of a batch may take long. `Records`
+says who does it: a caller that must not wait has `admit` raise `Heavy`, gives the batch to
+`inspect`, whose steps may be done on a thread, and comes back with what that returned.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
-from headrace.errors import ClientFault, CorruptData, Error, InvalidRecords
+from headrace.errors import ClientFault, CorruptData, Error, HeadraceError
 from headrace.log.config import LogConfig
 from headrace.log.origin import Origin
 from headrace.log.producer_state import CachedBatch
@@ -28,9 +33,17 @@ from headrace.records.batch import (
     read_header,
     restamp,
 )
-from headrace.records.compression import Codec, codec_named
+from headrace.records.compression import (
+    Codec,
+    Oversized,
+    codec_named,
+    decompress_small,
+    windows,
+)
+from headrace.records.inspection import Inspection, inspect_whole
 from headrace.records.recompress import recompress
-from headrace.records.record import count_records, iterate, read_payload
+from headrace.records.record import MAX_PAYLOAD_BYTES, count_records
+from headrace.runtime.steps import Steps, finish
 from headrace.types import NO_TIMESTAMP, Buffer
 
 PREFIX_SIZE: Final = 16
@@ -39,6 +52,29 @@ PREFIX_SIZE: Final = 16
 CREATE_TIME: Final = "CreateTime"
 PRODUCER: Final = "producer"
 COMPACT: Final = "compact"
+
+SMALL_BYTES: Final = 1 << 20
+SMALL_RECORDS: Final = 1 << 14
+"""A batch with more content or more records than this is heavy: reading it takes milliseconds."""
+SMALL_TO_COMPRESS_BYTES: Final = 1 << 16
+"""The same where the content is to be compressed by another codec."""
+MAX_TO_COMPRESS_BYTES: Final = 32 << 20
+"""Content that is to be compressed by another codec must be in memory as a whole."""
+
+
+class Records(Enum):
+    """When the records of a batch are read."""
+
+    NOW = "now"
+    """In any case, however long it takes."""
+    UNLESS_HEAVY = "unless heavy"
+    """Unless it may take long: then `Heavy` is raised and nothing has happened."""
+    INSPECTED = "inspected"
+    """Not at all: the batch comes from `inspect`."""
+
+
+class Heavy(HeadraceError):
+    """The records of a batch are too many to be read here; `inspect` is for them."""
 
 
 @dataclass(slots=True)
@@ -58,8 +94,14 @@ class Appended:
     """A segment was completed: a flush in the background moves the recovery point past it."""
 
 
-def admit(batches: memoryview, config: LogConfig, origin: Origin, now_ms: int) -> BatchHeader:
-    """The header of the single batch in `batches`; ClientFault if it must not be written."""
+def admit(
+    batches: memoryview,
+    config: LogConfig,
+    origin: Origin,
+    now_ms: int,
+    records: Records = Records.NOW,
+) -> tuple[BatchHeader, memoryview]:
+    """The single batch in `batches` in the topic's codec; ClientFault if it must not be written."""
     length = len(batches)
     if length == 0:
         raise ClientFault(Error.INVALID_RECORD, "a partition was sent no batch; it needs one")
@@ -97,35 +139,84 @@ def admit(batches: memoryview, config: LogConfig, origin: Origin, now_ms: int) -
             )
         if config.message_timestamp_type == CREATE_TIME:
             _check_timestamps(header, config, now_ms)
-        _check_records(batches, header, config)
-    return header
+    if records is Records.INSPECTED or (
+        # The usual batch has nothing to be decompressed.
+        not header.attributes & CODEC_MASK
+        and config.compression_type == PRODUCER
+        and header.record_count <= SMALL_RECORDS
+        and origin is Origin.CLIENT
+        and COMPACT not in config.cleanup_policy
+        and count_records(batches[HEADER_SIZE:], header.record_count)
+    ):
+        return header, batches
+    return _with_checked_records(batches, header, config, origin, records)
 
 
-def _check_records(batch: memoryview, header: BatchHeader, config: LogConfig) -> None:
-    """Refuse a batch that does not hold the records it promises: whoever read it would stop there.
+def _with_checked_records(
+    batch: memoryview, header: BatchHeader, config: LogConfig, origin: Origin, records: Records
+) -> tuple[BatchHeader, memoryview]:
+    """Reject a batch that does not hold the records it promises: every reader would stop there.
 
-    Records are hopped over by their lengths; only a compacted topic, whose records need keys, is
-    looked at more closely.
+    Records that are not compressed are only hopped over by their lengths, as long as they need no
+    keys. A coordinator's own records are believed.
     """
-    try:
-        payload = batch[HEADER_SIZE:]
-        if header.attributes & CODEC_MASK:
-            payload = memoryview(read_payload(header, batch))
-        if not count_records(payload, header.record_count):
+    target = _target(header, config)
+    if origin is not Origin.CLIENT and target is None:
+        return header, batch
+    codec = header.attributes & CODEC_MASK
+    needs_keys = COMPACT in config.cleanup_policy
+    payload: Buffer | None = batch[HEADER_SIZE:]
+    limit = SMALL_BYTES if target is None else SMALL_TO_COMPRESS_BYTES
+    if header.record_count > SMALL_RECORDS or (target is not None and len(batch) > limit):
+        payload = None
+    elif codec:
+        payload = decompress_small(header.compression, batch[HEADER_SIZE:], limit)
+    if payload is None:
+        if records is Records.UNLESS_HEAVY:
+            raise Heavy
+        inspected = finish(inspect(batch, config))
+        return read_header(inspected), inspected
+    if origin is Origin.CLIENT:
+        if codec or needs_keys:
+            inspect_whole(payload, header.record_count, needs_keys=needs_keys)
+        elif not count_records(payload, header.record_count):
             raise ClientFault(
                 Error.INVALID_RECORD,
                 f"the batch promises {header.record_count} records and holds others",
             )
-        if COMPACT in config.cleanup_policy:
-            _check_keys(batch, header)
+    if target is None:
+        return header, batch
+    return _recompressed(header, payload, target, config)
+
+
+def inspect(batch: memoryview, config: LogConfig) -> Steps[memoryview]:
+    """Read the records of a heavy batch, one window at a step; returns it in the topic's codec.
+
+    ClientFault: the batch must not be written. All steps may take a second; safe on any thread.
+    """
+    header = read_header(batch)
+    target = _target(header, config)
+    limit = MAX_PAYLOAD_BYTES
+    if target is not None:
+        limit = config.max_message_bytes if target is Codec.NONE else MAX_TO_COMPRESS_BYTES
+    needs_keys = COMPACT in config.cleanup_policy
+    counts_up = needs_keys or header.compression is not Codec.NONE
+    inspection = Inspection(header.record_count, counts_up=counts_up, needs_keys=needs_keys)
+    kept = []
+    try:
+        for window in windows(header.compression, batch[HEADER_SIZE:], limit):
+            inspection.feed(window)
+            if target is not None:
+                kept.append(window)
+            yield
+    except Oversized as fault:
+        raise ClientFault(Error.MESSAGE_TOO_LARGE, str(fault)) from None
     except CorruptData as fault:
         raise ClientFault(Error.CORRUPT_MESSAGE, str(fault)) from None
-
-
-def _check_keys(batch: memoryview, header: BatchHeader) -> None:
-    keyless = [index for index, record in enumerate(iterate(header, batch)) if record.key is None]
-    if keyless:
-        raise InvalidRecords("a record without key cannot be kept in a compacted topic", keyless)
+    inspection.finish()
+    if target is None:
+        return batch
+    return _recompressed(header, b"".join(kept), target, config)[1]
 
 
 def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> None:
@@ -148,38 +239,28 @@ def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> No
         )
 
 
-def is_in_topic_form(header: BatchHeader, config: LogConfig) -> bool:
-    """Whether the batch is written as it came; with the default settings it always is."""
-    if config.message_timestamp_type != CREATE_TIME:
-        return False
-    if config.compression_type == PRODUCER or header.is_control:
-        return True
-    return header.attributes & CODEC_MASK == codec_named(config.compression_type)
-
-
-def in_topic_form(
+def stamped(
     batch: memoryview, header: BatchHeader, config: LogConfig, now_ms: int
 ) -> tuple[BatchHeader, list[Buffer]]:
-    """The batch with the topic's codec and timestamp type: its header, and the bytes that follow
-    the prefix.
-    """
-    if config.compression_type != PRODUCER and not header.is_control:
-        codec = codec_named(config.compression_type)
-        if header.compression is not codec:
-            header, batch = _recompressed(batch, header, codec, config)
+    """The batch with the topic's timestamp type: header, and the bytes that follow the prefix."""
     if config.message_timestamp_type == CREATE_TIME:
         return header, [batch[PREFIX_SIZE:]]
-    stamped = restamp(batch, timestamp_type=TimestampType.LOG_APPEND_TIME, max_timestamp=now_ms)
-    return read_header(stamped), [stamped[PREFIX_SIZE:], batch[HEADER_SIZE:]]
+    head = restamp(batch, timestamp_type=TimestampType.LOG_APPEND_TIME, max_timestamp=now_ms)
+    return read_header(head), [head[PREFIX_SIZE:], batch[HEADER_SIZE:]]
+
+
+def _target(header: BatchHeader, config: LogConfig) -> Codec | None:
+    """The topic's codec where the batch has another; None: its records stay as they are."""
+    if config.compression_type == PRODUCER or header.is_control:
+        return None
+    codec = codec_named(config.compression_type)
+    return None if header.compression is codec else codec
 
 
 def _recompressed(
-    batch: memoryview, header: BatchHeader, codec: Codec, config: LogConfig
+    header: BatchHeader, payload: Buffer, codec: Codec, config: LogConfig
 ) -> tuple[BatchHeader, memoryview]:
-    try:
-        batch = memoryview(recompress(header, batch, codec, _level(codec, config)))
-    except CorruptData as fault:
-        raise ClientFault(Error.CORRUPT_MESSAGE, str(fault)) from None
+    batch = memoryview(recompress(header, payload, codec, _level(codec, config)))
     header = read_header(batch)
     if header.size > config.max_message_bytes:
         raise ClientFault(

@@ -16,9 +16,8 @@ instance, so several directories can be loaded side by side.
 
 from __future__ import annotations
 
-import errno
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -27,7 +26,7 @@ from headrace.errors import ClientFault, ConfigError, CorruptData, Error
 from headrace.log import checkpoints, meta_properties, partition_metadata
 from headrace.log.config import LogConfig
 from headrace.log.log import PartitionLog
-from headrace.runtime.disk import Disk, Lock
+from headrace.runtime.disk import Disk, Lock, is_passing
 from headrace.types import ZERO_UUID, TopicPartition, uuid_to_text
 
 LOCK: Final = ".lock"
@@ -58,7 +57,7 @@ class LoadReport:
     ignored: list[str] = field(default_factory=list)
     """Names that mean nothing to this broker: moves and strays of Kafka, other people's files."""
     doomed: list[str] = field(default_factory=list)
-    """Deleted logs from before, which the next `remove_doomed` takes away."""
+    """Deleted logs from before, which the next `take_doomed` gives out."""
     warnings: list[str] = field(default_factory=list)
     """Checkpoints that could not be used."""
 
@@ -106,17 +105,22 @@ class LogDirectory:
         self.offline_reason = ""
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.quarantined: dict[TopicPartition, str] = {}
-        self.without_room: set[TopicPartition] = set()  # quarantined, because the disk was full
+        self.without_room: set[TopicPartition] = set()  # quarantined for now: the disk was full
         self._disk = disk
         self._lock: Lock | None = lock
         self._uuid_factory = uuid_factory
         self._was_clean = was_clean
         self._doomed: list[tuple[int, str]] = []  # when, which folder
+        self.has_unsynced_deletions = False
         self._checkpoints: dict[str, dict[TopicPartition, int]] = {}
 
     @property
     def online(self) -> bool:
         return not self.offline_reason
+
+    def room(self) -> tuple[int, int]:
+        """(total, free) bytes of the file system below the directory."""
+        return self._disk.room(self.path)
 
     # Coming up.
 
@@ -145,6 +149,7 @@ class LogDirectory:
                 f"the broker may write to"
             ) from None
         try:
+            _keep_private(disk, path)
             directory_id = meta_properties.settle(
                 disk, path, cluster_id=cluster_id, node_id=node_id, uuid_factory=uuid_factory
             )
@@ -177,7 +182,7 @@ class LogDirectory:
                 reason = str(fault)
                 self.quarantined[topic_partition] = reason
                 report.quarantined[folder_name(topic_partition)] = reason
-                if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT):
+                if is_passing(fault):
                     self.without_room.add(topic_partition)
             if on_progress is not None:
                 on_progress(count, len(found))
@@ -298,12 +303,38 @@ class LogDirectory:
             )
 
     def delete(self, topic_partition: TopicPartition, now_ms: int) -> None:
-        """Take a log out of service at once; its files go after `file.delete.delay.ms`."""
+        """Take a log out of service at once; its files go after `file.delete.delay.ms`. It comes
+        back after a power cut unless `sync_deletions` follows.
+
+        The new name is longer and may find no room: an OSError leaves everything as it was.
+        """
         self._check_online()
-        log = self.logs.pop(topic_partition)
+        log = self.logs[topic_partition]
+        doomed = self._doomed_folder(log)
+        self._disk.rename(log.folder, doomed)
+        self._doom(log, doomed, now_ms)
+        del self.logs[topic_partition]
         _let_go(log)
-        self._disk.rename(log.folder, self._doomed_folder(log, now_ms))
-        self._disk.sync_folder(self.path)
+        self.has_unsynced_deletions = True
+
+    def delete_at_once(self, topic_partition: TopicPartition) -> None:
+        """Remove a log that has no readers; unlike a rename, this needs no free space."""
+        self._check_online()
+        log = self.logs[topic_partition]
+        self._disk.remove_folder(log.folder)
+        del self.logs[topic_partition]
+        _let_go(log)
+        self.has_unsynced_deletions = True
+
+    def sync_deletions(self) -> None:
+        """Make deletions durable; a thread may do it. After an OSError they still are not."""
+        if self.has_unsynced_deletions:
+            self.has_unsynced_deletions = False  # before: others may be made meanwhile
+            try:
+                self._disk.sync_folder(self.path)
+            except OSError:
+                self.has_unsynced_deletions = True
+                raise
 
     def create_future(
         self, topic_partition: TopicPartition, topic_id: UUID, config: LogConfig, now_ms: int
@@ -317,32 +348,52 @@ class LogDirectory:
         """Let go of a log that lives in another directory now; who reads from it can finish."""
         self._check_online()
         log = self.logs.pop(topic_partition)
-        kept = self._doomed_folder(log, now_ms)
+        kept = self._doomed_folder(log)
+        self._doom(log, kept, now_ms)
         self._disk.make_folder(kept)
         for segment in log.segments:
             segment.rename(kept)
+        for _, doomed in log.doomed:
+            doomed.abandon()
         # What is left goes by its folder's name: a cleaner may be writing into it at this moment.
-        self._disk.rename(log.folder, self._doomed_folder(log, now_ms))
+        rest = self._doomed_folder(log)
+        self._doom(log, rest, now_ms)
+        self._disk.rename(log.folder, rest)
         self._disk.sync_folder(self.path)
 
-    def _doomed_folder(self, log: PartitionLog, now_ms: int) -> str:
-        """A folder name that no log has, on the list of what will be removed."""
-        name = deleted_folder_name(log.topic_partition, self._uuid_factory())
-        doomed = f"{self.path}/{name}"
-        self._doomed.append((now_ms + log.config.file_delete_delay_ms, doomed))
-        return doomed
+    def _doomed_folder(self, log: PartitionLog) -> str:
+        """A folder name that no log has."""
+        return f"{self.path}/{deleted_folder_name(log.topic_partition, self._uuid_factory())}"
 
-    def remove_doomed(self, now_ms: int) -> int:
-        """Remove the deleted logs whose time has come; returns how many."""
+    def _doom(self, log: PartitionLog, folder: str, now_ms: int) -> None:
+        """Put a folder on the list of what will be removed."""
+        self._doomed.append((now_ms + log.config.file_delete_delay_ms, folder))
+
+    def take_doomed(self, now_ms: int) -> list[str]:
+        """The folders of deleted logs whose time has come; the caller removes them."""
         self._check_online()
         due = [folder for due_ms, folder in self._doomed if due_ms <= now_ms]
-        for folder in due:
+        if due:
+            self._doomed = [entry for entry in self._doomed if entry[0] > now_ms]
+        return due
+
+    def remove_folders(self, folders: Iterable[str]) -> dict[str, OSError]:
+        """Remove what `take_doomed` gave; a thread may do it. Returns those that could not be
+        removed, and why: the caller gives them back with `doom_again`.
+        """
+        faults = {}
+        for folder in folders:
             try:
                 self._disk.remove_folder(folder)
             except FileNotFoundError:
                 continue  # Someone was faster.
-        self._doomed = [entry for entry in self._doomed if entry[0] > now_ms]
-        return len(due)
+            except OSError as fault:
+                faults[folder] = fault
+        return faults
+
+    def doom_again(self, folders: Iterable[str], due_ms: int) -> None:
+        """Let folders that could not be removed be taken once more."""
+        self._doomed += [(due_ms, folder) for folder in folders]
 
     # Checkpoints and the end.
 
@@ -372,12 +423,25 @@ class LogDirectory:
                 checkpoints.write_offsets(self._disk, f"{self.path}/{name}", offsets)
                 self._checkpoints[name] = offsets
 
+    def forget_recovery_points(self) -> None:
+        """Where a log was cut and there is no room to note it: what was noted must not be believed
+        after a crash, so the next start validates everything.
+        """
+        self._check_online()
+        try:
+            self._disk.remove(f"{self.path}/{checkpoints.RECOVERY_POINTS}")
+        except FileNotFoundError:
+            pass
+        self._checkpoints.pop(checkpoints.RECOVERY_POINTS, None)
+        self._disk.sync_folder(self.path)
+
     def fail(self, reason: str) -> None:
         """Go offline after an I/O error: serve nothing, write nothing, keep others out."""
         if self.online:
             self.offline_reason = reason
             for log in self.logs.values():
-                _let_go(log)
+                for segment in log.segments:
+                    segment.close()
             self.logs.clear()
 
     def close(self) -> None:
@@ -415,6 +479,20 @@ class LogDirectory:
 
 
 def _let_go(log: PartitionLog) -> None:
-    """Give back a log's handles without writing anything."""
-    for segment in log.segments:
-        segment.close()
+    """Give back a log's handles without writing anything; its readers can not go on."""
+    for segment in (*log.segments, *(doomed for _, doomed in log.doomed)):
+        segment.abandon()
+
+
+def _keep_private(disk: Disk, path: str) -> None:
+    """Let only the broker's user read the logs; earlier releases left them open to all."""
+    if not disk.make_private(path):
+        return
+    for name in disk.list(path):
+        inner = f"{path}/{name}"
+        if name in _OWN_FILES:
+            disk.make_private(inner)
+        elif parse_folder_name(name) or _DELETED.fullmatch(name):
+            disk.make_private(inner)
+            for file in disk.list(inner) if disk.is_folder(inner) else ():
+                disk.make_private(f"{inner}/{file}")

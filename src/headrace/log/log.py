@@ -18,16 +18,23 @@ from headrace.log.append import (
     CREATE_TIME,
     PREFIX_SIZE,
     Appended,
+    Records,
     admit,
-    in_topic_form,
-    is_in_topic_form,
     repeated,
+    stamped,
 )
 from headrace.log.config import LogConfig
 from headrace.log.flush import Flush, prepare_flush
 from headrace.log.origin import Origin
-from headrace.log.read import LogSlice, find_max_timestamp, find_timestamp, read_slice
-from headrace.log.recovery import Progress, Recovered, recover
+from headrace.log.read import (
+    LogSlice,
+    Look,
+    find_max_timestamp,
+    find_timestamp,
+    first_at,
+    read_slice,
+)
+from headrace.log.recovery import Progress, Recovered, begin, recover
 from headrace.log.replicated import append_replicated
 from headrace.log.roll import begin_segment, is_old, must_roll
 from headrace.log.segment import LogSegment
@@ -164,7 +171,10 @@ class PartitionLog:
         disk.make_folder(folder)
         if topic_id != ZERO_UUID:
             partition_metadata.write(disk, folder, topic_id)
-        return cls.open(disk, folder, topic_partition, config, clean=False, now_ms=now_ms)
+        parts = begin(disk, folder, config, now_ms)
+        log = cls(disk, folder, topic_partition, topic_id, config, parts, now_ms)
+        log.is_new = True
+        return log
 
     # What is known about the log.
 
@@ -208,17 +218,19 @@ class PartitionLog:
         origin: Origin,
         now_ms: int,
         transaction_version: int = 0,
+        records: Records = Records.NOW,
     ) -> Appended:
         """Write one batch at the end, or a leader's batches where the origin is REPLICATION.
 
         `transaction_version` is that of the transaction which a marker ends (KIP-890).
 
         ClientFault: the batch must not be written. OSError: it could not be; nothing has changed.
+        Heavy: its records must be inspected first, see `Records`.
         """
         if origin is Origin.REPLICATION:
             return append_replicated(self, batches, now_ms)
         config = self.config
-        header = admit(batches, config, origin, now_ms)
+        header, batches = admit(batches, config, origin, now_ms, records)
         marker: EndTxnMarker | None = None
         if header.producer_id >= 0:
             if header.is_control:
@@ -232,10 +244,10 @@ class PartitionLog:
                 if written is not None:
                     return repeated(written, config, self.log_start_offset)
         body: Sequence[Buffer]
-        if is_in_topic_form(header, config):
+        if config.message_timestamp_type == CREATE_TIME:
             body = (batches[PREFIX_SIZE:],)
         else:
-            header, body = in_topic_form(batches, header, config, now_ms)
+            header, body = stamped(batches, header, config, now_ms)
 
         base_offset = self.log_end_offset
         last_offset = base_offset + header.last_offset_delta
@@ -293,14 +305,18 @@ class PartitionLog:
             at_least_one=at_least_one,
         )
 
-    def offset_for_time(self, timestamp_ms: int, *, up_to: int) -> TimestampOffset | None:
-        """The first record below `up_to` with this time or a later one."""
-        found = find_timestamp(self.segments, timestamp_ms, log_start_offset=self.log_start_offset)
+    def offset_for_time(
+        self, timestamp_ms: int, *, up_to: int, look: Look = first_at
+    ) -> TimestampOffset | None:
+        """The first record below `up_to` with this time or a later one; `look` opens its batch."""
+        found = find_timestamp(
+            self.segments, timestamp_ms, log_start_offset=self.log_start_offset, look=look
+        )
         return found if found is not None and found.offset < up_to else None
 
-    def offset_of_max_timestamp(self) -> TimestampOffset | None:
+    def offset_of_max_timestamp(self, *, look: Look = first_at) -> TimestampOffset | None:
         """The record with the largest timestamp; None if no record has a time (KIP-734)."""
-        return find_max_timestamp(self.segments)
+        return find_max_timestamp(self.segments, look=look)
 
     def aborted_transactions(self, from_offset: int, up_to: int) -> list[AbortedTransaction]:
         """What a `read_committed` reader of [from_offset, up_to) must be told to drop."""
@@ -336,11 +352,20 @@ class PartitionLog:
         return retention.let_go_of_expired(self, now_ms)
 
     def remove_doomed(self, now_ms: int) -> None:
-        """Delete the files whose `file.delete.delay.ms` has passed."""
+        """Delete the files whose `file.delete.delay.ms` has passed. Those that cannot be deleted
+        wait once more; the OSError of one of them is raised when all were tried.
+        """
         due = [segment for due_ms, segment in self.doomed if due_ms <= now_ms]
         self.doomed = [entry for entry in self.doomed if entry[0] > now_ms]
+        fault = None
         for segment in due:
-            segment.remove()
+            try:
+                segment.remove()
+            except OSError as error:
+                fault = error
+                self.doomed.append((now_ms + self.config.file_delete_delay_ms, segment))
+        if fault is not None:
+            raise fault
 
     def delete_records_before(self, offset: int) -> int:
         """Move the log's start (DeleteRecords); -1 means the high watermark. Returns the start.

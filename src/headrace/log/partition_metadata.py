@@ -59,7 +59,8 @@ def write(disk: Disk, folder: str, topic_id: UUID, *, sync: bool = False) -> Non
     is nothing to lose.
     """
     file = disk.open(f"{folder}/{FILE_NAME}", create=True)
-    file.truncate(0)
+    if file.size():
+        file.truncate(0)
     file.append([encode(topic_id)])
     if sync:
         file.sync()

@@ -7,15 +7,24 @@ only the one batch that holds the answer is unpacked.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from headrace.errors import CorruptData
 from headrace.log.segment import LogSegment
 from headrace.log.segments import Segments
 from headrace.log.time_index import TimestampOffset
-from headrace.records.batch import BatchHeader, split_batches
-from headrace.records.record import iterate
+from headrace.records.batch import (
+    HEADER_SIZE,
+    LOG_APPEND_TIME_BIT,
+    BatchHeader,
+    split_batches,
+)
+from headrace.records.compression import windows
+from headrace.records.inspection import heads
+from headrace.records.record import MAX_PAYLOAD_BYTES, wrap_int64
 from headrace.runtime.disk import File
+from headrace.runtime.steps import Steps, finish
 
 
 @dataclass(slots=True)
@@ -96,53 +105,83 @@ def read_slice(
     return LogSlice(segment.log, position, size, base_offset)
 
 
+Look = Callable[[BatchHeader, memoryview, int, int], TimestampOffset | None]
+"""`first_at`, or what a caller has in its place that must not wait for it."""
+
+
 def find_timestamp(
-    segments: Segments, timestamp: int, *, log_start_offset: int
+    segments: Segments, timestamp: int, *, log_start_offset: int, look: Look
 ) -> TimestampOffset | None:
     """The first record at or after `log_start_offset` whose time is `timestamp` or later."""
     for segment in segments:
         if segment.largest_timestamp().timestamp >= timestamp:
-            found = _find_in_segment(segment, timestamp, log_start_offset)
+            found = _find_in_segment(segment, timestamp, log_start_offset, look)
             if found is not None:
                 return found
     return None
 
 
 def _find_in_segment(
-    segment: LogSegment, timestamp: int, start_offset: int
+    segment: LogSegment, timestamp: int, start_offset: int, look: Look
 ) -> TimestampOffset | None:
     # All batches up to this entry are older, or it is itself the first one that is not.
     entry = segment.time_index.lookup(timestamp)
-    for position, header in segment.headers_from(max(entry.offset, start_offset)):
-        if header.max_timestamp >= timestamp:
-            for record in _records(segment, position, header):
-                if record.timestamp >= timestamp and record.offset >= start_offset:
-                    return record
+    return _find_from(segment, max(entry.offset, start_offset), timestamp, start_offset, look)
+
+
+def _find_from(
+    segment: LogSegment, offset: int, timestamp: int, start_offset: int, look: Look
+) -> TimestampOffset | None:
+    for position, header in segment.headers_from(offset):
+        if header.max_timestamp >= timestamp and header.record_count:
+            batch = memoryview(segment.log.read(position, header.size))
+            found = look(header, batch, timestamp, start_offset)
+            if found is not None:
+                return found
     return None
 
 
-def find_max_timestamp(segments: Segments) -> TimestampOffset | None:
+def find_max_timestamp(segments: Segments, *, look: Look) -> TimestampOffset | None:
     """The first record with the largest timestamp of the log; None for a log without times."""
     best = max(segments, key=lambda segment: segment.largest_timestamp().timestamp)
     timestamp, offset = best.largest_timestamp()
     if timestamp < 0:
         return None
-    for position, header in best.headers_from(offset):
-        for record in _records(best, position, header):
-            if record.timestamp == timestamp:
-                return record
-    return None
+    return _find_from(best, offset, timestamp, 0, look)
 
 
-def _records(segment: LogSegment, position: int, header: BatchHeader) -> list[TimestampOffset]:
-    """Times and offsets of the records of one batch.
+def first_at(
+    header: BatchHeader, batch: memoryview, timestamp: int, start_offset: int
+) -> TimestampOffset | None:
+    """The first record of a batch at or after an offset whose time is `timestamp` or later."""
+    return finish(look_for_first(header, batch, timestamp, start_offset))
 
-    Records are the clients' own; where they cannot be read, the header answers for all of them.
+
+def look_for_first(
+    header: BatchHeader, batch: memoryview, timestamp: int, start_offset: int
+) -> Steps[TimestampOffset | None]:
+    """`first_at`, one window at a step; safe on any thread.
+
+    The header says that there is such a time. Where no record has it, or records cannot be read,
+    the header answers for them: records are the clients' own, and a search that goes on from batch
+    to batch for as long as headers lie would not end.
     """
-    batch = memoryview(segment.log.read(position, header.size))
+    by_header = TimestampOffset(header.max_timestamp, max(header.base_offset, start_offset))
+    content = windows(header.compression, batch[HEADER_SIZE : header.size], MAX_PAYLOAD_BYTES)
+    is_there = False
     try:
-        return [
-            TimestampOffset(record.timestamp, record.offset) for record in iterate(header, batch)
-        ]
+        for head in heads(content):
+            if head is None:
+                yield
+                continue
+            time_delta, offset_delta = head
+            time = header.max_timestamp
+            if not header.attributes & LOG_APPEND_TIME_BIT:
+                time = wrap_int64(header.base_timestamp + time_delta)
+            if time >= timestamp:
+                is_there = True
+                if header.base_offset + offset_delta >= start_offset:
+                    return TimestampOffset(time, header.base_offset + offset_delta)
     except CorruptData:
-        return [TimestampOffset(header.max_timestamp, header.base_offset)]
+        return by_header
+    return None if is_there or header.last_offset < start_offset else by_header

@@ -27,7 +27,7 @@ from headrace.log.segments import Segments
 from headrace.log.snapshot import Snapshots
 from headrace.log.swap import finish_interrupted_work
 from headrace.log.transactions import note_recovered, read_marker, replay
-from headrace.runtime.disk import Disk
+from headrace.runtime.disk import NO_ROOM, Disk
 
 Progress = Callable[[int, int], None]
 """Called with the bytes validated so far and the bytes to validate in all."""
@@ -111,6 +111,20 @@ def recover(
     epochs.truncate_from_end(end)
     return Recovered(
         segments, snapshots, producers, epochs, start, end, recovery_point, is_as_found
+    )
+
+
+def begin(disk: Disk, folder: str, config: LogConfig, now_ms: int) -> Recovered:
+    """A log in a folder that was just made: there is nothing to look for."""
+    return Recovered(
+        Segments([_new_segment(disk, folder, 0, config, now_ms)]),
+        Snapshots(disk, folder, []),
+        ProducerState(0),
+        LeaderEpochs(disk, folder),
+        log_start_offset=0,
+        log_end_offset=0,
+        recovery_point=0,
+        is_as_found=False,
     )
 
 
@@ -211,7 +225,7 @@ class _Validation:
             segment.cool()
             segment = following
             self.producers.map_end_offset = segment.base_offset
-            self.snapshots.write(segment.base_offset, self.producers.active_producers(), sync=False)
+            self._write_snapshot(segment.base_offset)
             segment.txn_index.reset()
             segment.clear_indexes()
             end, cut = self._validate(segment, 0, segment.base_offset)
@@ -221,6 +235,14 @@ class _Validation:
             each.remove()
         self.has_cut = cut or bool(lost)
         return end
+
+    def _write_snapshot(self, offset: int) -> None:
+        """Spare the next start some reading. A full disk has no room for it, and needs none."""
+        try:
+            self.snapshots.write(offset, self.producers.active_producers(), sync=False)
+        except OSError as fault:
+            if fault.errno not in NO_ROOM:
+                raise
 
     def _may_follow(self, offset: int, end: int) -> bool:
         """Whether a batch or segment can begin here. Only compaction leaves gaps; without it a

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from headrace.errors import ClientFault, Error
 from headrace.log.config import LogConfig
-from headrace.log.names import DELETED
+from headrace.log.names import DELETED, LOG, segment_path
 from headrace.log.segment import LogSegment
 from headrace.log.segments import Segments
+from headrace.runtime.disk import is_passing
 
 if TYPE_CHECKING:
     from headrace.log.log import PartitionLog
@@ -24,7 +25,8 @@ def let_go_of_expired(log: PartitionLog, now_ms: int) -> int:
     """Take the expired segments out of the log; returns their bytes.
 
     The files are renamed at once, so that a restart does not find them, and deleted after
-    `file.delete.delay.ms`: until then a reader that holds one can finish.
+    `file.delete.delay.ms`: until then a reader that holds one can finish. An OSError leaves the
+    log with the segments that could not be renamed.
     """
     count = count_expired(
         log.segments,
@@ -38,19 +40,30 @@ def let_go_of_expired(log: PartitionLog, now_ms: int) -> int:
         return 0
     if count == len(log.segments):
         log.last_now_ms = now_ms
-        log.roll()
+        try:
+            log.roll()
+        except OSError as fault:
+            if count == 1 or not is_passing(fault):
+                raise
+            count -= 1  # A full disk: those before the active one make room for the next time.
     # The segment that will be the first must be there after a power cut, or offsets would be given
     # out again from an earlier one on.
     log.sync_folder()
-    expired = log.segments.take_first(count)
-    doom(log, expired, now_ms)
-    first_offset = log.segments[0].base_offset
-    if first_offset > log.recovery_point:
-        # Some of it was never flushed. If a power cut gave only a part of it back, the hole would
-        # look like a loss; so this deletion is made durable, and what is gone needs no flush.
-        log.sync_folder()
-        log.recovery_point = first_offset
-    _move_start(log, max(log.log_start_offset, first_offset))
+    expired: list[LogSegment] = []
+    try:
+        for _ in range(count):
+            # One by one, and renamed first: the new name is longer and may find no room.
+            doom(log, (log.segments[0],), now_ms)
+            expired += log.segments.take_first(1)
+    finally:
+        first_offset = log.segments[0].base_offset
+        _move_start(log, max(log.log_start_offset, first_offset))
+        if first_offset > log.recovery_point:
+            # Some of it was never flushed. If a power cut gave only a part of it back, the hole
+            # would look like a loss; so this deletion is made durable, and what is gone needs no
+            # flush.
+            log.sync_folder()
+            log.recovery_point = first_offset
     return sum(segment.size for segment in expired)
 
 
@@ -61,8 +74,12 @@ def doom(log: PartitionLog, segments: Iterable[LogSegment], now_ms: int) -> None
     its own: a reader that holds one may have to open its file once more.
     """
     for segment in segments:
-        same = sum(other.base_offset == segment.base_offset for _, other in log.doomed)
-        segment.rename(log.folder, f".{same}{DELETED}" if same else DELETED)
+        taken = {other.path for _, other in log.doomed}
+        suffix, number = DELETED, 0
+        while segment_path(log.folder, segment.base_offset, LOG + suffix) in taken:
+            number += 1
+            suffix = f".{number}{DELETED}"
+        segment.rename(log.folder, suffix)
         log.doomed.append((now_ms + log.config.file_delete_delay_ms, segment))
     log.folder_changes += 1
 
@@ -89,11 +106,16 @@ def _move_start(log: PartitionLog, offset: int) -> None:
     """What lies below is gone: forget what was derived from it."""
     log.log_start_offset = offset
     log.keep_high_watermark_inside()
-    log.leader_epochs.truncate_from_start(offset)
     log.producers.on_log_start_offset(offset)
     for stale in log.snapshots.offsets:
         if stale < log.segments[0].base_offset:
             log.snapshots.remove(stale)
+    try:
+        log.leader_epochs.truncate_from_start(offset)
+    except OSError as fault:
+        if not is_passing(fault):
+            raise
+        # Forgotten here, and still in the file, which a full disk keeps: a start repeats it.
 
 
 def count_expired(

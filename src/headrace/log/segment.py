@@ -351,7 +351,10 @@ class LogSegment:
         self.offset_index.load()
         self.time_index.load()
         if place is not None:
-            self.log.truncate(place.position)
+            # Other bytes will take the place of those that are cut: no reader may go on over it.
+            self.log.abandon()
+            self._log = self._disk.open(self.path)
+            self._log.truncate(place.position)
             self.size = place.position
             offset = place.base_offset
         self.offset_index.truncate_to(offset)
@@ -377,14 +380,15 @@ class LogSegment:
 
     def rename(self, folder: str, suffix: str = "") -> None:
         """Move the files; readers that hold the log's file can go on. The log moves first, so that
-        a crash leaves indexes without a log, which are swept away, and never the reverse."""
+        a crash leaves indexes without a log, which are swept away, and never the reverse. After an
+        OSError the same call goes on where this one stopped."""
 
         def path(kind: str) -> str:
             return names.segment_path(folder, self.base_offset, kind + suffix)
 
-        self.path = path(names.LOG)
         if self._log is not None:
-            self._log.rename(self.path)
+            self._log.rename(path(names.LOG))
+        self.path = path(names.LOG)
         self.offset_index.rename(path(names.OFFSET_INDEX))
         self.time_index.rename(path(names.TIME_INDEX))
         self.txn_index.rename(path(names.TXN_INDEX))
@@ -392,7 +396,7 @@ class LogSegment:
     def remove(self) -> None:
         """Delete the files; it does not matter if some are gone already."""
         if self._log is not None:
-            self._log.close()
+            self._log.abandon()
         try:
             self._disk.remove(self.path)
         except FileNotFoundError:
@@ -400,6 +404,12 @@ class LogSegment:
         self.offset_index.remove()
         self.time_index.remove()
         self.txn_index.remove()
+
+    def abandon(self) -> None:
+        """Close for good; a reader that is inside of the log's file can not go on."""
+        if self._log is not None:
+            self._log.abandon()
+        self.close()
 
     def close(self) -> None:
         if self._log is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from errno import EIO
+from typing import Final
 
 from headrace.log.producer_state import ProducerState
 from headrace.log.segment import LogSegment
@@ -12,12 +13,14 @@ from headrace.records.batch import BatchHeader
 from headrace.records.control import EndTxnMarker, parse_control
 from headrace.records.record import iterate
 
+_MAX_MARKER_BYTES: Final = 64 * 1024
+
 
 def read_marker(header: BatchHeader, batch: memoryview) -> EndTxnMarker | None:
     """The transaction marker in a batch; None in a batch of data or of another kind of control."""
     if not header.is_control:
         return None
-    record = next(iterate(header, batch), None)
+    record = next(iterate(header, batch, _MAX_MARKER_BYTES), None)
     return None if record is None else parse_control(record)
 
 

@@ -16,6 +16,8 @@ from pyspark.sql.datasource import (
     DataSourceWriter,
 )
 
+from headrace.pipelines.spark_versions import check_spark
+
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
@@ -38,7 +40,10 @@ class HeadraceDataSource(DataSource):
         return batch_reader(self.options, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        from headrace.pipelines.source.readers import stream_reader
+        check_spark(
+            'readStream.format("headrace")', since="4.2", instead="read in batches: spark.read"
+        )
+        from headrace.pipelines.source.stream_reader import stream_reader
 
         return stream_reader(self.options, schema)
 
@@ -50,6 +55,11 @@ class HeadraceDataSource(DataSource):
     def streamWriter(  # noqa: N802
         self, schema: StructType, overwrite: bool
     ) -> DataSourceStreamWriter:
+        check_spark(
+            'writeStream.format("headrace")',
+            since="4.1",
+            instead="write each batch by df.write inside foreachBatch",
+        )
         from headrace.pipelines.sink.writer import stream_writer
 
         return stream_writer(self.options, schema, overwrite)

@@ -12,11 +12,14 @@ import os
 import re
 import sys
 from collections.abc import Mapping, MutableMapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from headrace.errors import ConfigError, HeadraceError
 from headrace.pipelines import source_environment
+from headrace.pipelines.quick_workers import quick_workers
+from headrace.pipelines.sink.output_modes import refuse_updates, take_updates
 from headrace.pipelines.source.scans import read_for_each_plan
 
 if TYPE_CHECKING:
@@ -77,14 +80,17 @@ def session(
     if is_remote(chosen):
         return _connect(spark_session, name, str(chosen), given)
     builder = spark_session.builder.appName(name)
+    starts_here = not _is_running() and is_local(chosen)
     if not _is_running():
         _prepare_environment(chosen, os.environ)
         given = start_settings(chosen, given, connector, ui=ui, spark_version=_spark_version())
     for key, value in given.items():
         builder = builder.config(key, value)
-    spark: SparkSession = builder.getOrCreate()
+    with quick_workers(os.environ) if starts_here else nullcontext():
+        spark: SparkSession = builder.getOrCreate()
     _tune(spark, given)
     read_for_each_plan(spark)
+    take_updates(spark)
     source_environment.settle(spark)
     return spark
 
@@ -273,4 +279,5 @@ def _connect(spark_session: Any, name: str, address: str, given: Mapping[str, st
         raise SparkMissing(
             f"Spark Connect needs more packages ({fault}); pip install 'pyspark[connect]'"
         ) from None
+    refuse_updates()
     return spark

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from headrace.pipelines.jvm_faults import jvm_faults
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -37,10 +39,8 @@ def settle(spark: SparkSession) -> None:
 
 def environment_of(spark: SparkSession) -> Any | None:
     """The map that all queries of the session share, as the JVM has it."""
-    from py4j.protocol import Py4JError
-
     try:
         sources = cast(Any, spark)._jsparkSession.sessionState().dataSourceManager()
         return sources.lookupDataSource(SOURCE).dataSourceCls().envVars()
-    except Py4JError:
+    except jvm_faults():
         return None

@@ -156,17 +156,17 @@ def _located(header: BatchHeader, what: str) -> CorruptData:
     return CorruptData(f"the batch at offset {header.base_offset} is malformed: {what}")
 
 
-_PAST_THE_END: Final = 1 << 62
+PAST_THE_END: Final = 1 << 62
 
 # The walk below spends its time on length fields of one or two bytes. What such a byte adds to the
 # position is looked up; a length that no record can have jumps past the end of any payload, where
 # reading on fails by itself.
-_ONE_BYTE_HOP: Final = tuple(
-    1 + (byte >> 1) if byte & 1 == 0 and byte >> 1 >= MIN_RECORD_LENGTH else _PAST_THE_END
+ONE_BYTE_HOP: Final = tuple(
+    1 + (byte >> 1) if byte & 1 == 0 and byte >> 1 >= MIN_RECORD_LENGTH else PAST_THE_END
     for byte in range(0x80)
 )
-_LOW_BYTE_HOP: Final = tuple(
-    2 + ((byte & 0x7F) >> 1) if byte & 1 == 0 else _PAST_THE_END for byte in range(0x100)
+LOW_BYTE_HOP: Final = tuple(
+    2 + ((byte & 0x7F) >> 1) if byte & 1 == 0 else PAST_THE_END for byte in range(0x100)
 )
 
 
@@ -226,8 +226,8 @@ def _repeats(payload: memoryview, start: int, stop: int, step: int) -> bool:
 
 def _hop(payload: memoryview, position: int, count: int) -> int:
     """The end of the `count` records from `position` on; IndexError where there are not so many."""
-    one_byte_hop = _ONE_BYTE_HOP
-    low_byte_hop = _LOW_BYTE_HOP
+    one_byte_hop = ONE_BYTE_HOP
+    low_byte_hop = LOW_BYTE_HOP
     for _ in repeat(None, count):
         first = payload[position]
         if first < 0x80:
@@ -246,5 +246,5 @@ def _hop_far(payload: memoryview, position: int) -> int:
     try:
         length, start = read_varint(bytes(payload[position : position + 5]), 0)
     except CorruptData:
-        return _PAST_THE_END
-    return position + start + length if length >= 0 else _PAST_THE_END
+        return PAST_THE_END
+    return position + start + length if length >= 0 else PAST_THE_END

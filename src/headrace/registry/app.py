@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import signal
 import sys
 from collections.abc import Callable
+from typing import Final
 
 import msgspec
 from starlette.applications import Starlette
@@ -21,6 +23,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from headrace.http.entrance import entrance
 from headrace.http.listeners import bind
 from headrace.http.server import build_server
 from headrace.registry.api.bodies import encode_error
@@ -32,6 +35,9 @@ from headrace.registry.errors import RegistryError
 from headrace.registry.instance import Registry
 from headrace.registry.openapi import build_openapi
 from headrace.registry.settings import RegistrySettings
+from headrace.security.basic import read_authenticator
+
+_HEALTH: Final = "/healthz"
 
 
 def build_app(registry: Registry) -> Starlette:
@@ -66,14 +72,25 @@ def build_app(registry: Registry) -> Starlette:
         routes=[
             *build_routes(service),
             Route("/openapi.json", openapi),
-            Route("/healthz", healthz),
+            Route(_HEALTH, healthz),
             Route("/metrics", metrics),
         ],
-        middleware=[Middleware(Door, service=service)],
+        middleware=[*_entrance(registry.settings), Middleware(Door, service=service)],
     )
     app.router.redirect_slashes = False
     app.router.default = not_found
     return app
+
+
+def _entrance(settings: RegistrySettings) -> list[Middleware]:
+    """Who may call: only the health of the instance needs no user."""
+    return entrance(
+        settings,
+        authenticator=read_authenticator(settings, secrets.token_bytes(32)),
+        open_paths=(_HEALTH,),
+        unauthenticated_code=401,
+        media_type=settings.response_media_type,
+    )
 
 
 def _gauges(registry: Registry) -> list[str]:

@@ -82,7 +82,7 @@ def import_records(lines: Iterable[str]) -> Iterator[Record]:
             yield _read_tabbed(text) if "\t" in text else _read(text)
         except (ValueError, RecursionError) as fault:
             raise CorruptData(
-                f"line {number} of the backup is no record of a registry ({fault}); expected "
+                f"line {number} of the backup is not a record of a registry ({fault}); expected "
                 '{"key":…,"value":…}, or key, tab and value'
             ) from fault
 

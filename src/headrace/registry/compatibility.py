@@ -218,6 +218,6 @@ def check_compatibility(
     proposal = read_proposal(state, subject, request, config, is_new=True, normalize=normalize)
     verdict = judge(state, config, subject, proposal, earlier)
     is_compatible = not verdict.messages
-    if not verbose or is_compatible:
+    if not verbose:
         return CompatibilityCheckResponse(is_compatible)
-    return CompatibilityCheckResponse(is_compatible, verdict.messages, verdict.problems)
+    return CompatibilityCheckResponse(is_compatible, verdict.messages, verdict.problems or None)

@@ -24,11 +24,16 @@ def get_config(
 ) -> Config:
     """`GET /config[/{s}]`; 40408 if a subject has none of its own and that was asked for."""
     scope = checked_scope(subject)
-    if scope is None or default_to_global:
+    if default_to_global:
         return config_in_scope(state, scope)
-    if scope not in state.configs:
+    config = state.configs.get(scope)
+    if scope is None:
+        config = Config() if config is None else config
+        level = config.compatibility_level or state.defaults.compatibility_level
+        return msgspec.structs.replace(config, compatibility_level=level)
+    if config is None:
         raise errors.no_subject_compatibility(scope)
-    return state.configs[scope]
+    return config
 
 
 def set_config(

@@ -5,13 +5,15 @@ from __future__ import annotations
 from headrace.registry import errors, topic_records
 from headrace.registry.decisions import Decision, Write
 from headrace.registry.state import RegistryState, is_in_scope
-from headrace.registry.subjects import DEFAULT_CONTEXT, parsed_context
+from headrace.registry.subjects import DEFAULT_CONTEXT, GLOBAL_CONTEXT, parsed_context
 from headrace.registry.writes import safe_writes
 
 
 def delete_context(state: RegistryState, context: str) -> Decision[None]:
     """`DELETE /contexts/{c}`: its settings go with it; 42211 while it has subjects."""
     name = parsed_context(context)
+    if name == GLOBAL_CONTEXT:
+        raise errors.invalid_subject(context)
     if name == DEFAULT_CONTEXT:
         raise errors.operation_not_permitted("The default context cannot be deleted")
     scope = f":{name}:"

@@ -2,11 +2,16 @@
 
 The registry keeps what clients give it. It has no access to key-management services, so a DEK must
 come encrypted, and nothing is ever decrypted here.
+
+Requests are checked in Confluent's order, since clients act on the first error: the name of the
+KEK, the subject, the version, then whether the KEK is there, then the DEK.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -31,11 +36,13 @@ from headrace.registry.keys_state import (
 )
 from headrace.registry.lists import page
 from headrace.registry.state import RegistryState
-from headrace.registry.subjects import LATEST, checked, normalized, parsed_version
+from headrace.registry.subjects import LATEST, normalized, parsed_version
 
 ALGORITHMS: Final = ("AES128_GCM", "AES256_GCM", "AES256_SIV")
 DEFAULT_ALGORITHM: Final = "AES256_GCM"
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]{0,255}")
+_NAME: Final = re.compile(r"[^\W\d][\w\-]{0,255}")
+_KMS_TYPES: Final = (("aws", "aws-kms"), ("azure", "azure-kms"), ("gcp", "gcp-kms"))
+"""What the names of the large services are taken for, by how they begin."""
 MOST_KEYS: Final = 100_000
 
 
@@ -56,8 +63,19 @@ def _kek_entity(stored: StoredKek) -> Kek:
     )
 
 
+def _check_name(name: str) -> None:
+    if _NAME.fullmatch(name) is None:
+        raise errors.invalid_key(name, "a name has letters, digits, _ and -, and no digit first")
+
+
+def _check_subject(subject: str) -> None:
+    if not subject or any(unicodedata.category(letter) == "Cc" for letter in subject):
+        raise errors.invalid_key(subject, "the subject is missing, or has control characters")
+
+
 def find_kek(state: RegistryState, name: str, *, deleted: bool = False) -> StoredKek:
-    """A KEK; 40470 if there is none."""
+    """A KEK; 42271 if the name is not allowed, 40470 if there is none."""
+    _check_name(name)
     stored = state.keys.keks.get(name)
     if stored is None or (stored.value.deleted and not deleted):
         raise errors.key_not_found(name)
@@ -72,13 +90,18 @@ def list_keks(
     offset: int = 0,
     limit: int = -1,
 ) -> list[str]:
-    """`GET /dek-registry/v1/keks`: the names."""
-    found = [
-        name
-        for name, stored in sorted(state.keys.keks.items())
-        if (deleted or not stored.value.deleted) and name.startswith(prefixes or "")
-    ]
-    return page(found, offset, limit)
+    """`GET /dek-registry/v1/keks`: names; with prefixes, of those with DEKs of such subjects."""
+    if prefixes:
+        found = {
+            kek
+            for (kek, subject, _), versions in state.keys.deks.items()
+            if subject.startswith(prefixes) and _has_any(versions, deleted=deleted)
+        }
+    else:
+        found = {
+            name for name, stored in state.keys.keks.items() if deleted or not stored.value.deleted
+        }
+    return page(sorted(found), offset, limit)
 
 
 def get_kek(state: RegistryState, name: str, *, deleted: bool = False) -> Kek:
@@ -87,16 +110,18 @@ def get_kek(state: RegistryState, name: str, *, deleted: bool = False) -> Kek:
 
 
 def create_kek(state: RegistryState, request: CreateKekRequest) -> Decision[Kek]:
-    """`POST /dek-registry/v1/keks`: the same again is no change; 40971 if it differs."""
+    """`POST /dek-registry/v1/keks`; 40971 if it exists, also if it is the same.
+
+    The same key with the other value of `deleted` deletes it softly, or takes that back.
+    """
     name = request.name or ""
-    if _NAME.fullmatch(name) is None:
-        raise errors.invalid_key(name, "a name has letters, digits, _ and -, and no digit first")
-    for title, text in (("kmsType", request.kms_type), ("kmsKeyId", request.kms_key_id)):
+    _check_name(name)
+    for title, text in (("kmsKeyId", request.kms_key_id), ("kmsType", request.kms_type)):
         if not text:
             raise errors.invalid_key(name, f"{title} is missing")
     value = KekValue(
         name=name,
-        kms_type=request.kms_type,
+        kms_type=_kms_type(request.kms_type or ""),
         kms_key_id=request.kms_key_id,
         kms_props=dict(sorted((request.kms_props or {}).items())),
         doc=request.doc,
@@ -104,15 +129,20 @@ def create_kek(state: RegistryState, request: CreateKekRequest) -> Decision[Kek]
         deleted=request.deleted,
     )
     old = state.keys.keks.get(name)
-    if old is not None:
-        if old.value.deleted and not value.deleted:
-            raise errors.key_soft_deleted(name)
-        if old.value != value:
-            raise errors.key_already_exists(name)
-        return Decision((), lambda: _kek_entity(old))
-    if len(state.keys.keks) >= MOST_KEYS:
+    if old is None and len(state.keys.keks) >= MOST_KEYS:
         raise errors.too_many_keys(MOST_KEYS)
+    if old is not None and not _differ_in_deletion(old.value, value):
+        raise errors.key_already_exists(name)
     return _kek_written(state, value)
+
+
+def _kms_type(given: str) -> str:
+    return next((name for start, name in _KMS_TYPES if given.lower().startswith(start)), given)
+
+
+def _differ_in_deletion(old: KekValue | DekValue, new: KekValue | DekValue) -> bool:
+    """Whether two keys are the same but for being deleted."""
+    return old != new and msgspec.structs.replace(old, deleted=new.deleted) == new
 
 
 def _kek_written(state: RegistryState, value: KekValue) -> Decision[Kek]:
@@ -122,7 +152,7 @@ def _kek_written(state: RegistryState, value: KekValue) -> Decision[Kek]:
 
 def update_kek(state: RegistryState, name: str, request: UpdateKekRequest) -> Decision[Kek]:
     """`PUT /dek-registry/v1/keks/{name}`: properties, documentation, and whether it is shared."""
-    value = find_kek(state, name).value
+    old = value = find_kek(state, name).value
     if request.kms_props is not msgspec.UNSET:
         props = dict(sorted((request.kms_props or {}).items()))
         value = msgspec.structs.replace(value, kms_props=props)
@@ -130,6 +160,8 @@ def update_kek(state: RegistryState, name: str, request: UpdateKekRequest) -> De
         value = msgspec.structs.replace(value, doc=request.doc)
     if request.shared is not msgspec.UNSET:
         value = msgspec.structs.replace(value, shared=bool(request.shared))
+    if value == old:
+        return Decision((), lambda: get_kek(state, name))
     return _kek_written(state, value)
 
 
@@ -144,7 +176,7 @@ def delete_kek(state: RegistryState, name: str, *, permanent: bool = False) -> D
     if permanent:
         return Decision((), lambda: None, ((kek_key(name), None),))
     changed = msgspec.json.encode(msgspec.structs.replace(value, deleted=True))
-    return Decision((), lambda: None, ((kek_key(name), changed),))
+    return Decision((), lambda: None, () if value.deleted else ((kek_key(name), changed),))
 
 
 def undelete_kek(state: RegistryState, name: str) -> Decision[None]:
@@ -178,6 +210,10 @@ def _dek_name(kek_name: str, subject: str, algorithm: str | None) -> DekName:
     return kek_name, normalized(subject), name
 
 
+def _has_any(versions: Mapping[int, StoredDek], *, deleted: bool) -> bool:
+    return any(deleted or not each.value.deleted for each in versions.values())
+
+
 def list_dek_subjects(
     state: RegistryState,
     kek_name: str,
@@ -191,7 +227,7 @@ def list_dek_subjects(
     found = {
         subject
         for (kek, subject, _), versions in state.keys.deks.items()
-        if kek == kek_name and any(deleted or not each.value.deleted for each in versions.values())
+        if kek == kek_name and _has_any(versions, deleted=deleted)
     }
     return page(sorted(found), offset, limit)
 
@@ -206,14 +242,13 @@ def list_dek_versions(
     offset: int = 0,
     limit: int = -1,
 ) -> list[int]:
-    """`GET …/deks/{subject}/versions`."""
+    """`GET …/deks/{subject}/versions`; none if there is no such DEK."""
+    _check_subject(subject)
     find_kek(state, kek_name, deleted=deleted)
     versions = state.keys.deks.get(_dek_name(kek_name, subject, algorithm), {})
     found = [
         number for number, each in sorted(versions.items()) if deleted or not each.value.deleted
     ]
-    if not found:
-        raise errors.key_not_found(subject)
     return page(found, offset, limit)
 
 
@@ -227,8 +262,10 @@ def get_dek(
     deleted: bool = False,
 ) -> Dek:
     """`GET …/deks/{subject}[/versions/{v}]`."""
-    find_kek(state, kek_name, deleted=deleted)
+    _check_name(kek_name)
+    _check_subject(subject)
     number = parsed_version(version)
+    find_kek(state, kek_name, deleted=deleted)
     versions = state.keys.deks.get(_dek_name(kek_name, subject, algorithm), {})
     known = {
         each: stored for each, stored in versions.items() if deleted or not stored.value.deleted
@@ -240,16 +277,24 @@ def get_dek(
 
 
 def create_dek(state: RegistryState, kek_name: str, request: CreateDekRequest) -> Decision[Dek]:
-    """`POST …/keks/{name}/deks`: the same again is no change; 40971 if it differs."""
-    kek = find_kek(state, kek_name).value
-    subject = checked(request.subject or "")
-    if not subject:
-        raise errors.invalid_key(kek_name, "the subject is missing")
+    """`POST …/keks/{name}/deks`; 40971 if it exists, also if it is the same.
+
+    The same key with the other value of `deleted` deletes it softly, or takes that back. Under a
+    KEK that is deleted softly a DEK can be created only as one that is deleted, too.
+    """
+    _check_name(kek_name)
+    _check_subject(request.subject or "")
+    subject = normalized(request.subject or "")
     name = _dek_name(kek_name, subject, request.algorithm)
     number = 1 if request.version is None else request.version
     if number == LATEST:
         number = max(state.keys.deks.get(name, {}), default=0) + 1
     parsed_version(str(number))
+    kek = find_kek(state, kek_name, deleted=request.deleted).value
+    value = DekValue(*name, number, request.encrypted_key_material, request.deleted)
+    old = state.keys.deks.get(name, {}).get(number)
+    if old is not None and (kek.shared or not _differ_in_deletion(old.value, value)):
+        raise errors.key_already_exists(subject)
     if not request.encrypted_key_material:
         kind = "shared" if kek.shared else "not shared"
         raise errors.invalid_key(
@@ -257,14 +302,6 @@ def create_dek(state: RegistryState, kek_name: str, request: CreateDekRequest) -
             f"encryptedKeyMaterial is missing: the KEK is {kind}, and this registry has no access "
             "to its key-management service, so the client has to encrypt the key",
         )
-    value = DekValue(*name, number, request.encrypted_key_material, request.deleted)
-    old = state.keys.deks.get(name, {}).get(number)
-    if old is not None:
-        if old.value.deleted and not value.deleted:
-            raise errors.key_soft_deleted(subject)
-        if old.value != value:
-            raise errors.key_already_exists(subject)
-        return Decision((), lambda: _dek_entity(old))
     write = (dek_key(name, number), msgspec.json.encode(value))
     return Decision(
         (),
@@ -276,11 +313,14 @@ def create_dek(state: RegistryState, kek_name: str, request: CreateDekRequest) -
 
 
 def _chosen(state: RegistryState, name: DekName, version: str | None) -> dict[int, StoredDek]:
-    """One version of a DEK, or all; 40470 if there is none."""
+    """One version of a DEK, or all; 40470 if the KEK or the DEK is not there."""
+    _check_name(name[0])
+    _check_subject(name[1])
+    asked = None if version is None else parsed_version(version)
+    find_kek(state, name[0], deleted=True)
     versions = state.keys.deks.get(name, {})
-    if version is not None:
-        number = parsed_version(version)
-        number = max(versions, default=0) if number == LATEST else number
+    if asked is not None:
+        number = max(versions, default=0) if asked == LATEST else asked
         versions = {number: versions[number]} if number in versions else {}
     if not versions:
         raise errors.key_not_found(name[1])
@@ -297,12 +337,13 @@ def delete_dek(
     permanent: bool = False,
 ) -> Decision[None]:
     """`DELETE …/deks/{subject}[/versions/{v}]`."""
-    find_kek(state, kek_name, deleted=True)
     name = _dek_name(kek_name, subject, algorithm)
     writes: list[Write] = []
     for number, stored in _chosen(state, name, version).items():
         if permanent and not stored.value.deleted:
             raise errors.key_not_soft_deleted(name[1])
+        if stored.value.deleted and not permanent:
+            continue
         changed = msgspec.json.encode(msgspec.structs.replace(stored.value, deleted=True))
         writes.append((dek_key(name, number), None if permanent else changed))
     return Decision((), lambda: None, tuple(writes))
@@ -317,11 +358,12 @@ def undelete_dek(
     algorithm: str | None = None,
 ) -> Decision[None]:
     """`POST …/deks/{subject}[/versions/{v}]/undelete`."""
+    name = _dek_name(kek_name, subject, algorithm)
+    chosen = _chosen(state, name, version)
     if find_kek(state, kek_name, deleted=True).value.deleted:
         raise errors.key_soft_deleted(kek_name)
-    name = _dek_name(kek_name, subject, algorithm)
     writes: list[Write] = []
-    for number, stored in _chosen(state, name, version).items():
+    for number, stored in chosen.items():
         if stored.value.deleted:
             changed = msgspec.structs.replace(stored.value, deleted=False)
             writes.append((dek_key(name, number), msgspec.json.encode(changed)))

@@ -186,7 +186,7 @@ class Election:
             self.generation = assignment.generation
             self._primary = decision.master_identity
             self._is_primary = decision.master == assignment.member_id
-        where = decision.master_identity.url if decision.master_identity else "nobody"
+        where = decision.master_identity.url if decision.master_identity else "none"
         _LOG.info("the primary of generation %d is %s", assignment.generation, where)
         self._on_change()
 

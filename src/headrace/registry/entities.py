@@ -214,7 +214,10 @@ class Problem(Entity, frozen=True):
 
 
 class CompatibilityCheckResponse(msgspec.Struct, omit_defaults=True, frozen=True):
-    """Whether a schema fits; with `verbose=true` why not. `problems` is an addition of ours."""
+    """Whether a schema fits; with `verbose=true` why not, if so in an empty list.
+
+    `problems` is an addition of ours.
+    """
 
     is_compatible: bool
     messages: list[str] | None = None

@@ -206,7 +206,9 @@ class Registry:
                 if self.is_primary:
                     return await self._written(work)
                 if was_carried:
-                    raise NotPrimary(50003, "The request was forwarded here: this is no primary.")
+                    raise NotPrimary(
+                        50003, "The request was forwarded here: this is not the primary."
+                    )
                 primary = self.election.primary if self.election is not None else None
                 if primary is not None:
                     return await self._carried(primary, request)

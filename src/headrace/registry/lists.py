@@ -66,14 +66,14 @@ def list_versions(
     offset: int = 0,
     limit: int = -1,
 ) -> list[int]:
-    """`GET /subjects/{s}/versions`."""
+    """`GET /subjects/{s}/versions`; 40401 if there is no such subject."""
     subject = aliased(state, subject)
     found = [
         each.version
         for each in state.versions.of(subject)
         if (each.is_deleted if deleted_only else deleted or not each.is_deleted)
     ]
-    if not found:
+    if not found and not (deleted_only and state.versions.has(subject)):
         raise errors.subject_not_found(subject)
     return page(found, offset, limit)
 

@@ -24,7 +24,7 @@ from headrace.registry.entities import (
 )
 from headrace.registry.proposals import Proposal, read_proposal, with_contract
 from headrace.registry.references import parsed
-from headrace.registry.replies import schema_entity, schema_string
+from headrace.registry.replies import found_by_content, schema_entity, schema_string
 from headrace.registry.rule_sets import (
     check_rule_set,
     confluent_version,
@@ -168,7 +168,10 @@ def look_up(
     deleted: bool = False,
     format: str = "",  # noqa: A002  (the API's own word for it)
 ) -> Schema:
-    """`POST /subjects/{s}`: is this schema registered there, and as what?"""
+    """`POST /subjects/{s}`: is this schema registered there, and as what?
+
+    An empty schema is registered nowhere, so it is 40403 and not 42201.
+    """
     check_rule_set(request.rule_set)
     subject = aliased(state, subject)
     for name in _candidates(state, subject):
@@ -180,7 +183,7 @@ def look_up(
                 raise
             continue
         if found is not None:
-            return schema_entity(found, _formatted(state, found, format))
+            return found_by_content(found, _formatted(state, found, format))
     if not state.versions.has(subject, deleted=deleted):
         raise errors.subject_not_found(subject)
     raise errors.schema_not_found()
@@ -194,7 +197,7 @@ def _looked_up(
     normalize: bool,
     deleted: bool,
 ) -> Version | None:
-    if not state.versions.has(subject, deleted=deleted):
+    if not state.versions.has(subject, deleted=deleted) or not (request.schema or "").strip():
         return None
     config = config_in_scope(state, subject)
     proposal = read_proposal(state, subject, request, config, is_new=False, normalize=normalize)

@@ -17,8 +17,10 @@ def get_mode(
 ) -> ModeReply:
     """`GET /mode[/{s}]`; 40409 if a subject has none of its own and that was asked for."""
     scope = checked_scope(subject)
-    if scope is not None and scope not in state.modes and not default_to_global:
-        raise errors.no_subject_mode(scope)
+    if not default_to_global and scope not in state.modes:
+        if scope is not None:
+            raise errors.no_subject_mode(scope)
+        return ModeReply(Mode.READWRITE)
     return ModeReply(mode_in_scope(state, scope))
 
 

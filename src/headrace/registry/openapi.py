@@ -24,9 +24,11 @@ from headrace.registry.settings import MEDIA_TYPES
 
 _REF: Final = "#/components/schemas/{name}"
 _ALWAYS: Final = {
-    401: "Who asks is not known",
-    403: "Who asks may not do this",
+    401: "The client is not authenticated",
+    403: "The client is not authorized, or a web page of another site asks",
     406: "None of the media types in Accept is spoken",
+    421: "Host is not a name of this service",
+    429: "Too many failed logins: try again later",
 }
 _WITH_BODY: Final = {
     400: "The body is not JSON, or not of the right types",
@@ -125,6 +127,8 @@ def _responses(endpoint: Endpoint, by_type: dict[str, Any]) -> dict[str, Any]:
     reasons: dict[int, list[str]] = {status: [text] for status, text in _ALWAYS.items()}
     for status, text in (_WITH_BODY if endpoint.body is not None else {}).items():
         reasons.setdefault(status, []).append(text)
+    if endpoint.method != "GET":
+        reasons.setdefault(415, ["A body of a media type that is not spoken"])
     reasons.setdefault(400, ["The address cannot be read"])
     reasons.setdefault(404, ["There is no such thing"])
     for code in endpoint.errors:

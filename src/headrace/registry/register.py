@@ -48,6 +48,7 @@ from headrace.registry.subjects import (
 from headrace.registry.tags import changed_tags, inline_tags
 from headrace.registry.versions import Version
 from headrace.registry.writes import safe_writes
+from headrace.schemas.model import SchemaType
 
 NO_VERSION: Final = 0
 NO_ID: Final = -1
@@ -107,23 +108,30 @@ def register(
 def _reply(
     state: RegistryState, subject: str, number: int, form: str, wish: _Wish
 ) -> RegisterSchemaResponse:
-    """The schema itself is part of it only if it is news to the client.
+    """What was registered, with the schema as it is stored.
 
-    Clients keep what they are told as the text of the id. That of Python has registered Protobuf as
-    a serialized descriptor and expects it in this form later; our text would take its place.
+    The text is left out where the client sent Protobuf as a serialized descriptor and nothing else
+    is news to it: clients keep the text of an answer for the id, and that of Python expects the
+    form that it has sent.
     """
     version = state.versions.get(subject, number)
     if version is None:
         raise errors.store_error(f"Version {number} of '{subject}' was written and is gone again")
-    if not form and not _is_news(version.content, wish):
+    if not form and _is_serialized(version.content, wish) and not _is_news(version.content, wish):
         return RegisterSchemaResponse(
             id=version.id,
             version=version.version,
             guid=version.content.guid,
-            ts=version.ts_ms,
+            schema_type=version.content.type.value,
         )
     text = parsed(state, subject, version.content).formatted(form) if form else None
     return registered(version, text)
+
+
+def _is_serialized(content: Content, wish: _Wish) -> bool:
+    """Whether a client sent base64 of a descriptor; every source has a sign that base64 has not."""
+    text = wish.request.schema or ""
+    return content.type is SchemaType.PROTOBUF and not any(sign in text for sign in ";{")
 
 
 def _is_news(content: Content, wish: _Wish) -> bool:
@@ -144,7 +152,9 @@ def _checked_wish(request: RegisterSchemaRequest) -> _Wish:
         raise errors.invalid_version(version)
     schema_id = NO_ID if request.id is None else request.id
     if not NO_ID <= schema_id <= LARGEST_INT:
-        raise errors.invalid_schema(f"Invalid schema, details: {schema_id} is no id of a schema")
+        raise errors.invalid_schema(
+            f"Invalid schema, details: {schema_id} is not an id of a schema"
+        )
     return _Wish(request, version, schema_id)
 
 

@@ -1,12 +1,10 @@
 """Replies made of versions: the same schema as a version of a subject, or by its id.
 
-GUID, time and deletion came late to Confluent's API. Clients that do not send
-`Confluent-Accept-Unknown-Properties: true` may fail on them, so they get `plain` replies.
+They have the properties that Confluent's registry 8.1 sends: the type also of Avro, the GUID, and,
+where a version is read and not found by its content, its time and whether it is deleted.
 """
 
 from __future__ import annotations
-
-from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -18,20 +16,6 @@ from headrace.registry.entities import (
     SchemaTags,
 )
 from headrace.registry.versions import Version
-from headrace.schemas.model import SchemaType
-
-Reply = TypeVar("Reply", Schema, SchemaString, RegisterSchemaResponse)
-
-
-def plain(reply: Reply) -> Reply:
-    """A reply without the properties that older clients do not know."""
-    return replace(reply, guid=None, ts=None, deleted=None)
-
-
-def _type_of(version: Version) -> str | None:
-    """Avro goes without saying."""
-    kind = version.content.type
-    return None if kind is SchemaType.AVRO else kind.value
 
 
 def _references_of(version: Version) -> list[SchemaReference] | None:
@@ -48,15 +32,20 @@ def schema_entity(
         version=version.version,
         id=version.id,
         guid=content.guid,
-        schema_type=_type_of(version),
+        schema_type=content.type.value,
         references=_references_of(version),
         metadata=content.metadata,
         rule_set=content.rule_set,
         schema=content.text if text is None else text,
         schema_tags=tags or None,
         ts=version.ts_ms,
-        deleted=version.is_deleted or None,
+        deleted=version.is_deleted,
     )
+
+
+def found_by_content(version: Version, text: str | None = None) -> Schema:
+    """A version as the reply to a look-up of its content."""
+    return replace(schema_entity(version, text), ts=None, deleted=None)
 
 
 def schema_string(
@@ -73,7 +62,7 @@ def schema_string(
         subject=version.subject if with_subject else None,
         version=version.version if with_subject else None,
         guid=content.guid,
-        schema_type=_type_of(version),
+        schema_type=content.type.value,
         schema=content.text if text is None else text,
         references=_references_of(version),
         metadata=content.metadata,
@@ -81,7 +70,7 @@ def schema_string(
         schema_tags=tags or None,
         max_id=max_id,
         ts=version.ts_ms,
-        deleted=version.is_deleted or None,
+        deleted=version.is_deleted,
     )
 
 
@@ -92,10 +81,9 @@ def registered(version: Version, text: str | None = None) -> RegisterSchemaRespo
         id=version.id,
         version=version.version,
         guid=content.guid,
-        schema_type=_type_of(version),
+        schema_type=content.type.value,
         references=_references_of(version),
         metadata=content.metadata,
         rule_set=content.rule_set,
         schema=content.text if text is None else text,
-        ts=version.ts_ms,
     )

@@ -1,6 +1,8 @@
 """Which settings and which mode apply to a subject: its own, else its context's, else those of all.
 
-Only the lookup is here; what the settings do is up to the operations.
+What is set without a subject belongs to the default context and does not reach into others; what
+holds for all is set in the context `.__GLOBAL`. Only the lookup is here; what the settings do is up
+to the operations.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import msgspec
 
 from headrace.registry.entities import Config
 from headrace.registry.state import RegistryState
-from headrace.registry.subjects import beside, context_of, normalized, scope_of
+from headrace.registry.subjects import GLOBAL_SCOPE, beside, context_of, normalized, scope_of
 
 
 class Mode(StrEnum):
@@ -36,13 +38,8 @@ class Mode(StrEnum):
 
 def scopes(subject: str | None) -> list[str | None]:
     """Where settings of a subject are looked for, the nearest first."""
-    if subject is None:
-        return [None]
-    nearest: list[str | None] = [subject]
     of_context = scope_of(context_of(subject))
-    if of_context not in (None, subject):
-        nearest.append(of_context)
-    return [*nearest, None]
+    return list(dict.fromkeys((subject, of_context, GLOBAL_SCOPE)))
 
 
 def config_in_scope(state: RegistryState, subject: str | None) -> Config:
@@ -55,8 +52,8 @@ def config_in_scope(state: RegistryState, subject: str | None) -> Config:
 
 
 def mode_in_scope(state: RegistryState, subject: str | None) -> Mode:
-    """The mode that applies; READONLY_OVERRIDE for all overrides every other."""
-    if state.modes.get(None) == Mode.READONLY_OVERRIDE:
+    """The mode that applies; READONLY_OVERRIDE without a subject overrides every other."""
+    if Mode.READONLY_OVERRIDE in (state.modes.get(None), state.modes.get(GLOBAL_SCOPE)):
         return Mode.READONLY_OVERRIDE
     for scope in scopes(subject):
         if scope in state.modes:

@@ -16,7 +16,10 @@ from headrace.client.settings import ClientSettings, client_settings
 from headrace.errors import ConfigError
 from headrace.http.listeners import Listener
 from headrace.http.settings import (
+    ALLOW_HEADERS,
+    ALLOW_METHODS,
     COUNT,
+    FAILURES_PER_MINUTE,
     MILLISECONDS,
     READERS,
     WITHOUT_EFFECT,
@@ -26,7 +29,7 @@ from headrace.http.settings import (
     name_of,
     number,
 )
-from headrace.registry.auth import ROLE_NAMES, Role
+from headrace.security.users import Role, roles_of
 
 LEVELS: Final = (
     "NONE",
@@ -83,6 +86,11 @@ class RegistrySettings:
     authentication_realm: str = "headrace"
     authentication_roles: tuple[Role, ...] = tuple(Role)
     authentication_users_file: str | None = None
+    authentication_failures_per_minute: int = FAILURES_PER_MINUTE
+    allow_host: tuple[str, ...] = ()
+    allow_origin: tuple[str, ...] = ()
+    allow_methods: tuple[str, ...] = ALLOW_METHODS
+    allow_headers: tuple[str, ...] = ALLOW_HEADERS
     ssl_certificate_location: str | None = None
     ssl_key_location: str | None = None
     ssl_key_password: str | None = field(default=None, repr=False)
@@ -145,15 +153,6 @@ def _check(settings: RegistrySettings) -> None:
         )
 
 
-def _roles(name: str, text: str) -> tuple[Role, ...]:
-    if text in ("*", "**"):
-        return tuple(Role)
-    parts = [part.strip().lower() for part in text.split(",") if part.strip()]
-    if not parts or not ROLE_NAMES.keys() >= set(parts):
-        raise ConfigError(f"{name}={text!r}: allowed are *, or some of admin, developer, read-only")
-    return tuple(ROLE_NAMES[part] for part in parts)
-
-
 _READERS: Final[Mapping[str, tuple[str, Reader]]] = {
     **READERS,
     "inter.instance.protocol": (
@@ -193,13 +192,13 @@ _READERS: Final[Mapping[str, tuple[str, Reader]]] = {
         choice(*MEDIA_TYPES, fold=str.lower),
     ),
     "worker.queue.size": ("worker_queue_size", number(1, 100_000)),
-    "authentication.roles": ("authentication_roles", _roles),
+    "authentication.roles": ("authentication_roles", roles_of),
 }
-# Known to everybody who runs the JVM's registry, and of no meaning here.
+# Settings of the JVM's registry that have no meaning here.
 _WITHOUT_EFFECT: Final = WITHOUT_EFFECT | frozenset(
     {
         "schema.providers",
         "schema.registry.zk.namespace",
     }
 )
-_PREFIXES_WITHOUT_EFFECT: Final = ("metrics.", "confluent.", "access.control.", "websocket.")
+_PREFIXES_WITHOUT_EFFECT: Final = ("metrics.", "confluent.", "websocket.")

@@ -22,8 +22,8 @@ from headrace.registry.contents import Content, build_content
 from headrace.registry.entities import Config
 from headrace.registry.keys_state import KeysState
 from headrace.registry.parsed import ParsedSchemas
-from headrace.registry.replies import plain, schema_string
-from headrace.registry.subjects import DEFAULT_CONTEXT, LARGEST_INT, context_of
+from headrace.registry.replies import schema_string
+from headrace.registry.subjects import DEFAULT_CONTEXT, GLOBAL_SCOPE, LARGEST_INT, context_of
 from headrace.registry.topic_records import (
     AssociationValue,
     ClearSubjectValue,
@@ -71,7 +71,7 @@ class RegistryState:
         self.findings: list[str] = []
         # Keys that others spelled differently than we do, by our spelling.
         self.other_spellings: dict[bytes, bytes] = {}
-        self._encoded: OrderedDict[tuple[str, int, bool], bytes] = OrderedDict()
+        self._encoded: OrderedDict[tuple[str, int], bytes] = OrderedDict()
         self._encoded_bytes = 0
 
     # -- the topic -----------------------------------------------------------------------------
@@ -184,14 +184,9 @@ class RegistryState:
 
     # -- answers that are asked for all the time -----------------------------------------------
 
-    def encoded_schema(
-        self, schema_id: int, context: str = DEFAULT_CONTEXT, *, extended: bool = False
-    ) -> bytes | None:
-        """The JSON body of `GET /schemas/ids/{id}`; None if there is no such id.
-
-        `extended` is for clients that accept properties which they do not know.
-        """
-        key = (context, schema_id, extended)
+    def encoded_schema(self, schema_id: int, context: str = DEFAULT_CONTEXT) -> bytes | None:
+        """The JSON body of `GET /schemas/ids/{id}`; None if there is no such id."""
+        key = (context, schema_id)
         encoded = self._encoded.get(key)
         if encoded is not None:
             self._encoded.move_to_end(key)
@@ -199,8 +194,7 @@ class RegistryState:
         versions = self.versions.by_id(context, schema_id)
         if not versions:
             return None
-        reply = schema_string(versions[0])
-        encoded = msgspec.json.encode(reply if extended else plain(reply))
+        encoded = msgspec.json.encode(schema_string(versions[0]))
         self._encoded[key] = encoded
         self._encoded_bytes += len(encoded)
         while self._encoded_bytes > MOST_ENCODED_BYTES:
@@ -211,14 +205,13 @@ class RegistryState:
     def _forget_encoded(self, version: Version | None) -> None:
         if version is None or not self._encoded:
             return
-        for extended in (False, True):
-            key = (context_of(version.subject), version.id, extended)
-            self._encoded_bytes -= len(self._encoded.pop(key, b""))
+        key = (context_of(version.subject), version.id)
+        self._encoded_bytes -= len(self._encoded.pop(key, b""))
 
 
 def is_in_scope(subject: str, scope: str | None) -> bool:
     """Whether settings of a scope are about a subject: itself, its context, or all."""
-    if scope is None or scope == subject:
+    if scope in (None, GLOBAL_SCOPE, subject):
         return True
     return scope.startswith(":.") and scope.endswith(":") and scope == f":{context_of(subject)}:"
 

@@ -13,8 +13,11 @@ from headrace.registry import errors
 
 DEFAULT_CONTEXT: Final = "."
 EVERY_CONTEXT: Final = ":*:"
-# A name that Confluent keeps for itself; as a subject it would be taken for the global settings.
-GLOBAL_NAME: Final = "__GLOBAL"
+# Names that Confluent keeps for itself: the first would be taken for permissions on everything, the
+# second stands for the empty name, and the context has settings that all others inherit.
+_RESERVED_NAMES: Final = ("__GLOBAL", "__EMPTY")
+GLOBAL_CONTEXT: Final = ".__GLOBAL"
+GLOBAL_SCOPE: Final = f":{GLOBAL_CONTEXT}:"
 LATEST: Final = -1
 LARGEST_INT: Final = 2**31 - 1
 
@@ -28,7 +31,7 @@ def split(subject: str) -> tuple[str, str]:
 
 
 def context_of(subject: str | None) -> str:
-    """The context of a subject; None stands for all subjects, whose settings are the default's."""
+    """The context of a subject; None stands for the default one."""
     return DEFAULT_CONTEXT if subject is None else split(subject)[0]
 
 
@@ -56,8 +59,13 @@ def beside(parent: str, subject: str) -> str:
 
 def checked(subject: str) -> str:
     """The one spelling of a subject that may be written to; 42208 for names that may not."""
-    name = split(subject)[1]
-    if name == GLOBAL_NAME or _has_unwritable(subject):
+    if context_of(subject) == GLOBAL_CONTEXT:
+        raise errors.invalid_subject(subject)
+    return _checked_name(subject)
+
+
+def _checked_name(subject: str) -> str:
+    if split(subject)[1] in _RESERVED_NAMES or _has_unwritable(subject):
         raise errors.invalid_subject(subject)
     return normalized(subject)
 
@@ -68,8 +76,11 @@ def _has_unwritable(text: str) -> bool:
 
 
 def checked_scope(subject: str | None) -> str | None:
-    """What settings are about: a subject, a context, or (None) all; `:.:` says all as well."""
-    return None if subject is None or subject in (":.", ":.:") else checked(subject)
+    """What settings are about: a subject, a context, or (None) the default context, as `:.:` is.
+
+    Settings are the one thing that the context `.__GLOBAL` holds.
+    """
+    return None if subject is None or subject in (":.", ":.:") else _checked_name(subject)
 
 
 def parsed_context(text: str) -> str:

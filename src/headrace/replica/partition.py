@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from headrace.errors import ClientFault, Error
-from headrace.log import Appended, LogSlice, Origin, PartitionLog
+from headrace.log import Appended, LogSlice, Origin, PartitionLog, Records
 from headrace.replica.followers import FollowerState
 from headrace.replica.isr import InSyncReplicas
 from headrace.replica.leadership import (
@@ -51,6 +51,7 @@ class Partition:
         "leader_high_watermark",
         "leadership",
         "log",
+        "offline_error",
         "offline_reason",
         "replica_waiters",
         "topic_id",
@@ -75,6 +76,7 @@ class Partition:
         self.leader_high_watermark: Offset = 0  # as a follower last heard it
         self.is_leader = False
         self.offline_reason = ""
+        self.offline_error = Error.KAFKA_STORAGE_ERROR  # what it means to clients
         # This replica's own part of a commit: its log's end, or what the flush policy has let by.
         # What was in the log before was counted, or is not known to anybody.
         self.durable_offset = log.log_end_offset
@@ -164,7 +166,14 @@ class Partition:
 
     # -- appending --------------------------------------------------------------------------------
 
-    def append(self, batches: memoryview, *, acks: int, now_ms: int) -> Appended:
+    def append(
+        self,
+        batches: memoryview,
+        *,
+        acks: int,
+        now_ms: int,
+        records: Records = Records.NOW,
+    ) -> Appended:
         """Append a client's batch; what becomes of it is told by `is_acknowledged`."""
         if self.offline_reason or not self.is_leader:
             raise self._not_led()
@@ -172,7 +181,11 @@ class Partition:
         if acks == ALL_IN_SYNC and log.config.min_insync_replicas > 1:
             self._check_enough_in_sync(log.config.min_insync_replicas)
         appended = log.append(
-            batches, leader_epoch=self.leader_epoch, origin=Origin.CLIENT, now_ms=now_ms
+            batches,
+            leader_epoch=self.leader_epoch,
+            origin=Origin.CLIENT,
+            now_ms=now_ms,
+            records=records,
         )
         self._on_appended(appended)
         return appended
@@ -210,7 +223,7 @@ class Partition:
 
     def _not_led(self) -> ClientFault:
         if self.offline_reason:
-            return ClientFault(Error.KAFKA_STORAGE_ERROR, self.offline_reason)
+            return ClientFault(self.offline_error, self.offline_reason)
         return ClientFault(
             Error.NOT_LEADER_OR_FOLLOWER,
             f"{self.topic_partition} is led by broker {self.leadership.leader}",
@@ -292,7 +305,7 @@ class Partition:
     def commit_fault(self, required: Offset, *, acks: int = ALL_IN_SYNC) -> Error | None:
         """Why a released waiter must not be told that its write is committed; None if it is."""
         if self.offline_reason:
-            return Error.KAFKA_STORAGE_ERROR
+            return self.offline_error
         if not self.is_leader:
             return Error.NOT_LEADER_OR_FOLLOWER
         if not self.is_acknowledged(required, acks=acks):
@@ -311,7 +324,7 @@ class Partition:
         A follower reads below its own (KIP-392); what its leader has beyond is not available yet.
         """
         if self.offline_reason:
-            raise ClientFault(Error.KAFKA_STORAGE_ERROR, self.offline_reason)
+            raise ClientFault(self.offline_error, self.offline_reason)
         log = self.log
         if offset > log.log_end_offset and not self.is_leader:
             raise ClientFault(
@@ -399,7 +412,7 @@ class Partition:
             # It knows our leader epoch and yet is news to us: we are behind, and it may try again.
             raise ClientFault(
                 Error.UNKNOWN_LEADER_EPOCH,
-                f"broker {fetch.broker_id} is no replica of {self.topic_partition}",
+                f"broker {fetch.broker_id} is not a replica of {self.topic_partition}",
             )
         if -1 < fetch.broker_epoch < follower.broker_epoch:
             raise ClientFault(
@@ -476,9 +489,12 @@ class Partition:
             f"{self.topic_partition} is at leader epoch {self.leader_epoch}; {epoch} is not known",
         )
 
-    def take_offline(self, reason: str) -> None:
-        """The log's directory failed: nothing is read or written here until a restart."""
+    def take_offline(self, reason: str, error: Error = Error.KAFKA_STORAGE_ERROR) -> None:
+        """The log's directory failed, or the topic is gone: nothing is read or written here any
+        more, and waiting requests are released with the error.
+        """
         self.offline_reason = reason
+        self.offline_error = error
         self._release_all()
 
     def _release_all(self) -> None:

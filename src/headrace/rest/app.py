@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -17,18 +18,22 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from headrace.http.entrance import entrance
+from headrace.http.hosts import host_name
 from headrace.http.listeners import BACKLOG, bind
 from headrace.http.server import build_server
 from headrace.rest import server, v1, v2
 from headrace.rest.context import Proxy
-from headrace.rest.errors import RestError, response_of
-from headrace.rest.guard import Guard
+from headrace.rest.errors import KAFKA_AUTHENTICATION, RestError, response_of
+from headrace.rest.guard import OPEN_PATHS, Guard
 from headrace.rest.live import routes as live
 from headrace.rest.live.access import close as close_live
 from headrace.rest.live.access import stop as stop_live
+from headrace.rest.media_types import JSON
 from headrace.rest.openapi import document_route, routes_of
 from headrace.rest.settings import RestSettings
 from headrace.rest.v3 import routes as v3
+from headrace.security.basic import read_authenticator
 
 logger = logging.getLogger("kafkarest.server")
 
@@ -68,9 +73,6 @@ def build_app(proxy: Proxy) -> Starlette:
 
     settings = proxy.settings
     endpoints = (*v2.ENDPOINTS, *v1.ENDPOINTS, *v3.endpoints, *live.endpoints)
-    middleware = [Middleware(Guard, settings=settings)]
-    if settings.allow_origin:
-        middleware.insert(0, _cors(settings))
     app = Starlette(
         routes=[
             # Routes are tried in this order, so what is asked most comes first.
@@ -80,7 +82,7 @@ def build_app(proxy: Proxy) -> Starlette:
             Route("/", get_root),
             document_route(endpoints, __version__),
         ],
-        middleware=middleware,
+        middleware=[*_entrance(settings), Middleware(Guard, settings=settings)],
         exception_handlers={
             RestError: _on_rest_error,
             HTTPException: _on_http_error,
@@ -93,14 +95,16 @@ def build_app(proxy: Proxy) -> Starlette:
     return app
 
 
-def _cors(settings: RestSettings) -> Middleware:
-    from starlette.middleware.cors import CORSMiddleware
-
-    return Middleware(
-        CORSMiddleware,
-        allow_origins=settings.allow_origin,
-        allow_methods=settings.allow_methods,
-        allow_headers=settings.allow_headers,
+def _entrance(settings: RestSettings) -> list[Middleware]:
+    """Who may call: only `/` needs no user; other instances use the name of this one in `peers`."""
+    peers = (host_name(url.partition("://")[2]) for url in settings.peers)
+    return entrance(
+        settings,
+        authenticator=read_authenticator(settings, secrets.token_bytes(32)),
+        open_paths=OPEN_PATHS,
+        unauthenticated_code=KAFKA_AUTHENTICATION,
+        media_type=JSON,
+        also_called=[name for name in peers if name is not None],
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from headrace.rest import errors
+from headrace.rest.numbers import DIGITS
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _UNKNOWN_FIELD: Final = re.compile(r"unknown field `(.*?)`")
+_OTHER_TYPE: Final = re.compile(rf"base64|got `(?!null`)|{re.escape(DIGITS)}")
 
 
 async def read_body(request: Request, settings: RestSettings) -> bytes:
@@ -45,7 +47,11 @@ async def read_body(request: Request, settings: RestSettings) -> bytes:
 
 
 def decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
-    """The value of a body: 400 if it is no JSON, 422 if it is not what the decoder takes."""
+    """The value of a body: 400 if it is no JSON, or JSON of other types than the decoder takes.
+
+    422 for what has the right types and is still wrong: a field that is not known, one that is
+    missing or null, a number out of its range, an empty list.
+    """
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:
@@ -53,8 +59,8 @@ def decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
         unknown = _UNKNOWN_FIELD.search(text)
         if unknown:
             raise errors.invalid_field(f"Unrecognized field: {unknown[1]}") from None
-        if "base64" in text:
-            raise errors.invalid_payload(text) from None
+        if _OTHER_TYPE.search(text):
+            raise errors.bad_data(text) from None
         raise errors.invalid_field(text) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise errors.malformed(str(error)) from None

@@ -57,6 +57,11 @@ def response_of(error: RestError, media_type: str = "application/json") -> Respo
 # -- the request itself ----------------------------------------------------------------------------
 
 
+def bad_data(reason: str) -> RestError:
+    """JSON of another type than expected: no base64, a value that does not fit its schema."""
+    return RestError(400, 400, f"Bad Request: {reason}")
+
+
 def malformed(reason: str) -> RestError:
     return RestError(400, 400, f"Invalid JSON: {reason}")
 
@@ -65,8 +70,8 @@ def invalid_field(reason: str) -> RestError:
     return RestError(422, 422, reason)
 
 
-def unauthenticated() -> RestError:
-    return RestError(401, 40101, "Authentication required: send a user and a password (Basic)")
+def role_needed(user: str, what: str, role: str) -> RestError:
+    return RestError(403, 40301, f"The user {user} may not {what}: it takes the role {role}")
 
 
 def not_found() -> RestError:
@@ -162,16 +167,8 @@ def value_schema_missing() -> RestError:
     return RestError(422, 42202, "Request includes values but does not include value schema")
 
 
-def conversion_failed(reason: str) -> RestError:
-    return RestError(422, 42203, f"Conversion of JSON to Object failed: {reason}")
-
-
 def invalid_schema(reason: str) -> RestError:
     return RestError(422, 42205, f"Invalid schema: {reason}")
-
-
-def invalid_payload(reason: str) -> RestError:
-    return RestError(422, 42206, f"Invalid payload: {reason}")
 
 
 def serialization_failed(reason: str) -> RestError:

@@ -14,11 +14,10 @@ import msgspec
 
 from headrace.client.registry import Writer
 from headrace.rest.media_types import EmbeddedFormat
+from headrace.rest.numbers import Whole, number_of
 from headrace.rest.producing import Headers, OutRecord
 from headrace.schemas.model import InvalidValue, SchemaType
 
-Id = Annotated[int, msgspec.Meta(ge=0, le=0x7FFFFFFF)]
-Partition = Annotated[int, msgspec.Meta(ge=0, le=0x7FFFFFFF)]
 Timestamp = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 MAX_RECORDS: Final = 100_000
 
@@ -38,7 +37,7 @@ class Header(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Record(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    partition: Partition | None = None
+    partition: Whole | None = None
     headers: list[Header] | None = None
     timestamp: Timestamp | None = None
 
@@ -60,9 +59,9 @@ class SchemaRecord(_Record):
 
 class _ProduceRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     key_schema: str | None = None
-    key_schema_id: Id | None = None
+    key_schema_id: Whole | None = None
     value_schema: str | None = None
-    value_schema_id: Id | None = None
+    value_schema_id: Whole | None = None
 
 
 class BinaryProduceRequest(_ProduceRequest):
@@ -98,7 +97,7 @@ def encode_binary(records: Sequence[BinaryRecord], partition: int | None) -> lis
     """Records whose bytes are already there; the partition of the path wins."""
     return [
         OutRecord(
-            record.partition if partition is None else partition,
+            number_of(record.partition) if partition is None else partition,
             record.key,
             record.value,
             headers_of(record),
@@ -112,7 +111,7 @@ def encode_json(records: Sequence[JsonRecord], partition: int | None) -> list[Ou
     """Records whose key and value are written as JSON, without white space."""
     return [
         OutRecord(
-            record.partition if partition is None else partition,
+            number_of(record.partition) if partition is None else partition,
             compact(record.key),
             compact(record.value),
             headers_of(record),
@@ -143,7 +142,7 @@ def encode_by_schema(
         try:
             encoded.append(
                 OutRecord(
-                    record.partition if partition is None else partition,
+                    number_of(record.partition) if partition is None else partition,
                     None if key is None or record.key is None else key.encode(record.key),
                     None if value is None or record.value is None else value.encode(record.value),
                     headers_of(record),

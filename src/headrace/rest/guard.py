@@ -1,90 +1,65 @@
-"""What every request passes before its route: who asks, and how often.
+"""What requests pass behind the entrance: how often a client may ask, one spelling of addresses.
 
-A plain ASGI wrapper, because it is on the way of every request. `/` stays open, so that whatever
-watches the process needs no password.
+A plain ASGI wrapper, because it is on the way of every request. `/` is never held up, so that
+whatever watches the process gets its answer.
 """
 
 from __future__ import annotations
 
-import asyncio
-import secrets
 import time
 from typing import TYPE_CHECKING, Final
 
-from starlette.datastructures import Headers
-
-from headrace.rest import errors
-from headrace.rest.errors import RestError, response_of
-from headrace.rest.limits import RateLimit
-from headrace.security.basic import BasicAuthenticator
-from headrace.security.user_file import read_user_file
+from headrace.http.limits import RateLimit
+from headrace.http.refusals import Refusal, refuse
+from headrace.rest.media_types import JSON
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from headrace.rest.settings import RestSettings
 
-_OPEN: Final = frozenset({"/"})
+OPEN_PATHS: Final = frozenset({"/"})
 
 
 class Guard:
-    """Signs requests in and counts them."""
+    """Counts requests by user, else by address; drops slashes at the end of their paths."""
 
     def __init__(self, app: ASGIApp, settings: RestSettings) -> None:
         self._app = app
-        self._authenticator: BasicAuthenticator | None = None
-        if settings.authentication_method == "BASIC":
-            assert settings.authentication_users_file is not None
-            users = read_user_file(settings.authentication_users_file)
-            stored = {name: user.stored for name, user in users.items()}
-            self._authenticator = BasicAuthenticator(stored, secrets.token_bytes(32))
-        self._realm = settings.authentication_realm.replace('"', "'")
         self._limit: RateLimit | None = None
         if settings.rate_limit_enable:
             self._limit = RateLimit(settings.rate_limit_permits_per_sec, settings.rate_limit_burst)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] in ("http", "websocket") and scope["path"] not in _OPEN:
-            try:
-                user = await self._sign_in(scope)
-                self._count(scope, user)
-            except RestError as error:
-                await self._refuse(error, scope, receive, send)
+        if scope["type"] in ("http", "websocket") and scope["path"] not in OPEN_PATHS:
+            wait_s = self._wait_s(scope)
+            if wait_s:
+                await refuse(_too_many(wait_s), JSON, scope, receive, send)
                 return
+            _drop_slashes(scope)
         await self._app(scope, receive, send)
 
-    async def _sign_in(self, scope: Scope) -> str | None:
-        if self._authenticator is None:
-            return None
-        header = Headers(scope=scope).get("authorization", "").encode("latin-1")
-        user = self._authenticator.remembered(header, time.monotonic())
-        if user is None:
-            user = await asyncio.get_running_loop().run_in_executor(
-                None, self._authenticator.check, header, time.monotonic()
-            )
-        if user is None:
-            raise errors.unauthenticated()
-        scope["user"] = user
-        return user
-
-    def _count(self, scope: Scope, user: str | None) -> None:
+    def _wait_s(self, scope: Scope) -> int:
         if self._limit is None:
-            return
-        address = scope["client"][0] if scope.get("client") else ""
-        wait_s = self._limit.wait_s(user or address, time.monotonic())
-        if wait_s:
-            raise errors.too_many_requests(
-                "Too many requests: this client has used its permits (rate.limit.permits.per.sec)",
-                wait_s,
-            )
+            return 0
+        user, client = scope.get("user"), scope.get("client")
+        asking = user.name if user is not None else client[0] if client else ""
+        return self._limit.wait_s(asking, time.monotonic())
 
-    async def _refuse(self, error: RestError, scope: Scope, receive: Receive, send: Send) -> None:
-        response = response_of(error)
-        if error.http_status == 401:
-            response.headers["WWW-Authenticate"] = f'Basic realm="{self._realm}", charset="UTF-8"'
-        if scope["type"] == "websocket":
-            # A socket that was not accepted yet is closed, which its client sees as 403.
-            await receive()
-            await send({"type": "websocket.close", "code": 1008, "reason": error.message[:120]})
-            return
-        await response(scope, receive, send)
+
+def _drop_slashes(scope: Scope) -> None:
+    """`/topics/` is `/topics`; a slash that is percent-encoded is part of a name and stays."""
+    raw: bytes = scope["raw_path"]
+    extra = len(raw) - len(raw.rstrip(b"/"))
+    if extra:
+        scope["path"] = scope["path"][:-extra] or "/"
+        scope["raw_path"] = raw[:-extra] or b"/"
+
+
+def _too_many(wait_s: int) -> Refusal:
+    return Refusal(
+        429,
+        "Too many requests: this client has used its permits (rate.limit.permits.per.sec)",
+        42901,
+        ((b"retry-after", b"%d" % wait_s),),
+    )

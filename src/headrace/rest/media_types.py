@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from headrace.http.negotiation import negotiated
 from headrace.rest import errors
 
 if TYPE_CHECKING:
@@ -78,40 +79,9 @@ def embedded_type(request: Request) -> tuple[int, EmbeddedFormat]:
     return found.version, found.format or EmbeddedFormat.BINARY
 
 
-@lru_cache(maxsize=256)
 def choose(accept: str | None, offers: tuple[str, ...] = ANSWERS) -> str:
     """The offer that an Accept header likes best, the first among equals; 406 for none."""
-    if not accept or accept == "*/*":
-        return offers[0]
-    ranges = [_weighted(part) for part in accept.split(",")[:50] if part.strip()]
-    best, best_weight = None, 0.0
-    for offer in offers:
-        weight = _weight(offer, ranges)
-        if weight > best_weight:
-            best, best_weight = offer, weight
-    if best is None:
+    chosen = negotiated(accept or "", offers)
+    if chosen is None:
         raise errors.not_acceptable()
-    return best
-
-
-def _weighted(part: str) -> tuple[str, float]:
-    name, *parameters = (piece.strip() for piece in part.lower().split(";"))
-    weight = 1.0
-    for parameter in parameters:
-        key, _, text = parameter.partition("=")
-        if key.strip() == "q":
-            try:
-                weight = min(max(float(text), 0.0), 1.0)
-            except ValueError:
-                weight = 0.0
-    return name, weight
-
-
-def _weight(offer: str, ranges: list[tuple[str, float]]) -> float:
-    """The weight of the most precise range that names this offer."""
-    kind = offer.partition("/")[0] + "/*"
-    for wanted in (offer, kind, "*/*"):
-        for name, weight in ranges:
-            if name == wanted:
-                return weight
-    return 0.0
+    return chosen

@@ -12,6 +12,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from headrace.rest.errors import role_needed
+from headrace.security.users import Role, User
+
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
@@ -55,6 +58,14 @@ class Endpoint:
     responses: Mapping[int, Schema | None] = field(default_factory=lambda: {200: {}})
     response_types: Sequence[str] = ("application/json",)
     errors: Sequence[int] = ()
+    role: Role | None = None
+    """What the user must be at least; None: a reader for GET, an administrator for all else."""
+
+    @property
+    def needed_role(self) -> Role:
+        if self.role is not None:
+            return self.role
+        return Role.READ_ONLY if self.method == "GET" else Role.ADMIN
 
 
 _PARAMETER: Final = re.compile(r"\{(\w+)(?::(\w+))?\}")
@@ -84,12 +95,13 @@ _REASONS: Final = {
     413: "The request is too large",
     415: "The media type is not understood",
     416: "The log has no such offset",
+    421: "Host is not a name of this service",
     422: "The content cannot be processed",
     429: "Too many requests: try again later",
     500: "Kafka failed",
     503: "Kafka or Schema Registry cannot be reached",
 }
-_ALWAYS: Final = (401, 429, 500, 503)
+_ALWAYS: Final = (401, 403, 421, 429, 500, 503)
 """Statuses that any request may get, whatever it asks for."""
 
 
@@ -97,7 +109,21 @@ def routes_of(endpoints: Iterable[Endpoint]) -> list[Route]:
     """The routes, in the order given: Starlette takes the first path that matches."""
     from starlette.routing import Route
 
-    return [Route(each.path, each.handler, methods=[each.method]) for each in endpoints]
+    return [Route(each.path, _authorized(each), methods=[each.method]) for each in endpoints]
+
+
+def _authorized(endpoint: Endpoint) -> Handler:
+    """The handler behind a check of the user's role; without users there is nothing to check."""
+    needed = endpoint.needed_role
+
+    async def route(request: Request) -> Response:
+        user: User | None = request.scope.get("user")
+        if user is not None and user.role < needed:
+            what = f"{endpoint.method} {endpoint.path}"
+            raise role_needed(user.name, what, needed.label)
+        return await endpoint.handler(request)
+
+    return route
 
 
 def document_route(endpoints: Sequence[Endpoint], version: str) -> Route:
@@ -131,7 +157,11 @@ def build_document(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any
         },
         "servers": [{"url": "/"}],
         "paths": paths,
-        "components": {"schemas": {"Error": _ERROR}},
+        "components": {
+            "schemas": {"Error": _ERROR},
+            "securitySchemes": {"basic": {"type": "http", "scheme": "basic"}},
+        },
+        "security": [{}, {"basic": []}],
     }
 
 
@@ -139,6 +169,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": _operation_id(endpoint),
         "summary": endpoint.summary,
+        "description": f"Role: {endpoint.needed_role.label}.",
         "tags": [endpoint.tag],
         "parameters": [*_path_parameters(endpoint), *map(_query_parameter, endpoint.parameters)],
         "responses": {
@@ -148,7 +179,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
             },
             **{
                 str(status): _response(status, {"$ref": _ERROR_REFERENCE}, endpoint.response_types)
-                for status in sorted({*endpoint.errors, *_ALWAYS} - endpoint.responses.keys())
+                for status in sorted(_errors(endpoint) - endpoint.responses.keys())
             },
         },
     }
@@ -156,6 +187,12 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         content = {kind: {"schema": endpoint.request} for kind in endpoint.request_types}
         operation["requestBody"] = {"required": endpoint.request_required, "content": content}
     return operation
+
+
+def _errors(endpoint: Endpoint) -> set[int]:
+    # A body is looked at before the route is known, also where the route takes none.
+    unsafe = () if endpoint.method == "GET" else (415,)
+    return {*endpoint.errors, *_ALWAYS, *unsafe}
 
 
 def _operation_id(endpoint: Endpoint) -> str:

@@ -3,7 +3,8 @@
 A consumer lives in the instance that created it. Any instance that is asked for one it does not
 have passes the request on: first to whoever had it last time, then to each of the others; those
 that do not have it answer 40403, which changes nothing. A passed-on request is marked and never
-passed on again.
+passed on again, and so is the owner's answer to it: what stands in front of the consumers (names,
+users, limits, a load balancer) may reject a request, too, and that says nothing about a consumer.
 
 Addresses come from the setting `peers`, or from the members of a Kafka group in which each tells
 its own; never from a request, so nobody can make the proxy call elsewhere. With authentication only
@@ -34,11 +35,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger("kafkarest.peers")
 
 FORWARDED: Final = "x-forward"
+OWNED: Final = "x-forward-owner"
+"""Marks what the owner answers to a request that was passed on."""
 _THREADS: Final = 16
 _TIMEOUT_S: Final = 90.0
 _MAX_PEERS: Final = 100
+_SHOWN_BYTES: Final = 200
 _PASSED_ON: Final = ("accept", "content-type", "authorization")
 _NOT_HERE: Final = b'"error_code":40403'
+_NOT_OF_AN_OWNER: Final = frozenset({401, 403, 421, 429})
 _urls = msgspec.json.Decoder(list[str])
 
 
@@ -50,7 +55,7 @@ class Peers:
         self._own = ""
         self._others: tuple[str, ...] = ()
         self._member: GroupMember | None = None
-        self._owners: Cache[tuple[str, str], str] = Cache(10_000)
+        self._owners: Cache[tuple[str | None, str, str], str] = Cache(10_000)
         self._pools: dict[str, Pool] = {}
         self._executor: ThreadPoolExecutor | None = None
 
@@ -85,22 +90,30 @@ class Peers:
 
     async def ask_owner(
         self,
-        owned: tuple[str, str],
+        owned: tuple[str | None, str, str],
         method: str,
         target: str,
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
     ) -> Reply | None:
-        """The answer of whoever has this consumer (group, instance); None if nobody has it."""
+        """The answer of the instance that has this consumer (user, group, name); None for none."""
         passed = {name: text for name, text in (headers or {}).items() if name in _PASSED_ON}
         passed[FORWARDED] = "true"
         likely = self._owners.get(owned)
         others = self._others
         for url in sorted(others, key=lambda each: each != likely):
             reply = await self._send(url, method, target, body, passed)
-            if reply is not None and not (reply.status == 404 and _NOT_HERE in reply.body):
+            if reply is None or (reply.status == 404 and _NOT_HERE in reply.body):
+                continue
+            # The last known owner is believed until it answers that it has no such instance.
+            if url == likely or _is_of_an_owner(reply):
                 self._owners.put(owned, url)
                 return reply
+            logger.warning(
+                "the instance %s answered %d to a request that was passed on, so whether it has "
+                "the consumer %r is not known: %r",
+                *(url, reply.status, owned[2], reply.body[:_SHOWN_BYTES]),
+            )
         return None
 
     async def _send(
@@ -145,6 +158,12 @@ def _tell_everybody(members: Mapping[str, bytes]) -> Mapping[str, bytes]:
     urls = sorted({data.decode(errors="replace") for data in members.values()})
     told = msgspec.json.encode(urls)
     return dict.fromkeys(members, told)
+
+
+def _is_of_an_owner(reply: Reply) -> bool:
+    """Whether a route for consumers has answered, and nothing in front of it."""
+    is_doubtful = reply.status in _NOT_OF_AN_OWNER or reply.status >= 500
+    return not is_doubtful or OWNED in reply.headers
 
 
 def _is_address(url: str) -> bool:

@@ -98,7 +98,7 @@ class SharedProducer:
         if not is_topic_name(topic):
             # librdkafka would ask the brokers, and call it unknown if it has asked before.
             code = Error.INVALID_TOPIC_EXCEPTION
-            fault = ProduceFault(produce_code(code), code, f"'{topic}' is no name of a topic")
+            fault = ProduceFault(produce_code(code), code, f"'{topic}' is not a name of a topic")
             return [fault for _ in records]
         request = _Request(len(records), asyncio.get_running_loop().create_future())
         waited_s = 0.0

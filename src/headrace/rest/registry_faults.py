@@ -19,12 +19,12 @@ def translated() -> Iterator[None]:
     except RegistryUnreachable as error:
         raise errors.registry_unavailable(str(error)) from None
     except RegistryRefused as error:
-        # What the registry finds wrong with a schema is the client's to mend; its own troubles,
+        # What the registry finds wrong with a schema is the client's to correct; its own failures,
         # and a proxy that may not sign in, are not.
         if error.http_status in (404, 409, 422):
-            raise errors.invalid_schema(error.message) from None
+            raise errors.serialization_failed(error.message) from None
         raise errors.registry_unavailable(str(error)) from None
     except (InvalidSchema, ConfigError) as error:
         raise errors.invalid_schema(str(error)) from None
     except InvalidValue as error:
-        raise errors.conversion_failed(str(error)) from None
+        raise errors.bad_data(str(error)) from None

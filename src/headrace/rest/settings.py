@@ -16,6 +16,9 @@ from headrace.client.settings import ClientSettings, client_settings
 from headrace.errors import ConfigError
 from headrace.http.listeners import Listener, parse_listener
 from headrace.http.settings import (
+    ALLOW_HEADERS,
+    ALLOW_METHODS,
+    FAILURES_PER_MINUTE,
     MILLISECONDS,
     READERS,
     WITHOUT_EFFECT,
@@ -27,6 +30,7 @@ from headrace.http.settings import (
     words_of,
 )
 from headrace.rest.librdkafka import CONSUMER_NAMES, PRODUCER_NAMES
+from headrace.security.users import Role, roles_of
 
 DEFAULT_REGISTRY: Final = "http://localhost:8081"
 
@@ -60,10 +64,13 @@ class RestSettings:
     rate_limit_burst: int = 100
     authentication_method: str = "NONE"
     authentication_realm: str = "headrace"
+    authentication_roles: tuple[Role, ...] = tuple(Role)
     authentication_users_file: str | None = None
+    authentication_failures_per_minute: int = FAILURES_PER_MINUTE
+    allow_host: tuple[str, ...] = ()
     allow_origin: tuple[str, ...] = ()
-    allow_methods: tuple[str, ...] = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD")
-    allow_headers: tuple[str, ...] = ("*",)
+    allow_methods: tuple[str, ...] = ALLOW_METHODS
+    allow_headers: tuple[str, ...] = ALLOW_HEADERS
     ssl_certificate_location: str | None = None
     ssl_key_location: str | None = None
     ssl_key_password: str | None = field(default=None, repr=False)
@@ -119,7 +126,7 @@ def _check(settings: RestSettings) -> None:
     if settings.authentication_method == "BASIC" and settings.authentication_users_file is None:
         raise ConfigError(
             "authentication.method=BASIC needs users: set authentication.users.file to a file "
-            "with lines `name: password`"
+            "with lines `name: password, role`"
         )
 
 
@@ -145,15 +152,12 @@ _READERS: Final[Mapping[str, tuple[str, Reader]]] = {
     "rate.limit.enable": ("rate_limit_enable", flag_of),
     "rate.limit.permits.per.sec": ("rate_limit_permits_per_sec", _FEW),
     "rate.limit.burst": ("rate_limit_burst", _FEW),
-    "access.control.allow.origin": ("allow_origin", words_of),
-    "access.control.allow.methods": ("allow_methods", words_of),
-    "access.control.allow.headers": ("allow_headers", words_of),
+    "authentication.roles": ("authentication_roles", roles_of),
 }
-# Known to everybody who runs the JVM's proxy, and of no meaning here.
+# Settings of the JVM's proxy that have no meaning here.
 _WITHOUT_EFFECT: Final = WITHOUT_EFFECT | frozenset(
     {
         "advertised.listeners",
-        "authentication.roles",
         "consumer.iterator.backoff.ms",
         "consumer.iterator.timeout.ms",
         "debug",

@@ -6,11 +6,25 @@ crash what was not synced. The protocols refuse to know what the bytes mean.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Final, Protocol
 
 from headrace.types import Buffer
+
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+NO_DESCRIPTOR: Final = frozenset({errno.EMFILE, errno.ENFILE})
+
+
+def is_passing(fault: BaseException | None) -> bool:
+    """Whether a disk refused only for now: it is full, or the process has too many files open.
+
+    Nothing is wrong with the disk then, and the same call may succeed later.
+    """
+    return isinstance(fault, OSError) and (
+        fault.errno in NO_ROOM or fault.errno in NO_DESCRIPTOR or fault.errno == errno.EAGAIN
+    )
 
 
 class File(Protocol):
@@ -48,6 +62,14 @@ class File(Protocol):
 
     def close(self) -> None:
         """Give the handle back; a later call opens it again."""
+        ...
+
+    def abandon(self) -> None:
+        """Close for good: every later use raises FileNotFoundError.
+
+        For a file that goes, or whose bytes are replaced: its name may soon belong to another one,
+        and a reader that still holds this object must never get the other's bytes.
+        """
         ...
 
     def descriptor(self) -> AbstractContextManager[int]:
@@ -99,7 +121,15 @@ class Disk(Protocol):
         """Take an exclusive lock file; BlockingIOError if another process has it."""
         ...
 
-    def free_bytes(self, folder: str) -> int: ...
+    def make_private(self, path: str) -> bool:
+        """Let only the broker's own user read and write a file or folder, if it is this user's;
+        whether others could until now.
+        """
+        ...
+
+    def room(self, folder: str) -> tuple[int, int]:
+        """(total, free) bytes of the file system with the folder."""
+        ...
 
 
 def write_atomically(disk: Disk, path: str, data: bytes, *, sync: bool = True) -> None:

@@ -1,7 +1,9 @@
-"""HTTP's basic authentication: from a header to the name of a user.
+"""HTTP's basic authentication: from a header to a user.
 
 Hashes of passwords are slow on purpose, so what was proven is remembered for a while: as a digest
-under a key of this process, and never as the password. Time and chance are arguments.
+under a key of this process, and never as the password. Each use renews a proof: the file of users
+is read once, so one that ends revokes nothing, and would only make a client that is at work prove
+itself again. Time and chance are arguments.
 """
 
 from __future__ import annotations
@@ -10,47 +12,91 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Protocol
 
-from headrace.security.passwords import SALT_BYTES, hashed, matches
+from headrace.security.passwords import cost_of, decoy, matches
+from headrace.security.users import Role, User, read_users
 
-_REMEMBERED: Final = 1_024
 _REMEMBER_S: Final = 300.0
 _MAX_HEADER_BYTES: Final = 4_096
+_MAX_NAME: Final = 100
+
+
+class AuthenticationSettings(Protocol):
+    """What the settings of a service say about its users."""
+
+    @property
+    def authentication_method(self) -> str: ...
+    @property
+    def authentication_users_file(self) -> str | None: ...
+    @property
+    def authentication_roles(self) -> tuple[Role, ...]: ...
 
 
 class BasicAuthenticator:
-    """`users` are stored passwords by name; `key` is as secret and as random as can be."""
+    """`users` are all who may sign in, by name; `key` is as secret and as random as can be."""
 
-    def __init__(self, users: Mapping[str, str], key: bytes) -> None:
+    def __init__(self, users: Mapping[str, User], key: bytes) -> None:
         self._users = users
         self._key = key
-        self._proven: dict[bytes, tuple[float, str]] = {}
-        # Somebody who is not in the file costs the same time as somebody who is.
-        self._decoy = hashed(key.hex(), key[:SALT_BYTES])
+        # By name, the digest of the one password that is right and until when it is remembered:
+        # never more entries than users, so one user cannot evict the proofs of others.
+        self._proven: dict[str, tuple[bytes, float]] = {}
+        # One for each way in which the file keeps passwords. Every check computes all of them, so
+        # that a name that is not in the file takes as long as any name that is.
+        costs = sorted({cost_of(user.stored) for user in users.values()})
+        self._decoys = {cost: decoy(cost, key) for cost in costs}
 
-    def remembered(self, header: bytes, now_s: float) -> str | None:
-        """The user, if this very header was proven lately; costs next to nothing."""
-        found = self._proven.get(self._digest(header))
-        return found[1] if found is not None and found[0] > now_s else None
+    def claimed_name(self, header: bytes) -> str:
+        """Who the header says it comes from, proven or not; empty if it cannot be read."""
+        credentials = _credentials(header)
+        return "" if credentials is None else credentials[0][:_MAX_NAME]
 
-    def check(self, header: bytes, now_s: float) -> str | None:
-        """The user that this Authorization header proves; None if it proves nobody. Slow."""
+    def remembered(self, header: bytes, now_s: float) -> User | None:
+        """The user, if the same was proven or used lately; costs next to nothing."""
         credentials = _credentials(header)
         if credentials is None:
             return None
         name, password = credentials
-        stored = self._users.get(name)
-        is_right = matches(password, self._decoy if stored is None else stored)
-        if stored is None or not is_right:
+        digest, until_s = self._proven.get(name, (b"", 0.0))
+        if until_s <= now_s or digest != self._digest(password):
             return None
-        if len(self._proven) >= _REMEMBERED:
-            self._proven.clear()
-        self._proven[self._digest(header)] = (now_s + _REMEMBER_S, name)
-        return name
+        self._proven[name] = (digest, now_s + _REMEMBER_S)
+        return self._users[name]
 
-    def _digest(self, header: bytes) -> bytes:
-        return hashlib.blake2b(header, key=self._key, digest_size=16).digest()
+    def check(self, header: bytes, now_s: float) -> User | None:
+        """The user that this Authorization header proves; None if it proves none. Slow."""
+        credentials = _credentials(header)
+        if credentials is None:
+            return None
+        name, password = credentials
+        user = self._users.get(name)
+        if not self._is_right(user, password) or user is None:
+            return None
+        self._proven[name] = (self._digest(password), now_s + _REMEMBER_S)
+        return user
+
+    def _is_right(self, user: User | None, password: str) -> bool:
+        own = None if user is None else cost_of(user.stored)
+        is_right = False
+        for cost, stored in self._decoys.items():
+            if user is not None and cost == own:
+                is_right = matches(password, user.stored)
+            else:
+                matches(password, stored)
+        return is_right
+
+    def _digest(self, password: str) -> bytes:
+        return hashlib.blake2b(password.encode(), key=self._key, digest_size=16).digest()
+
+
+def read_authenticator(settings: AuthenticationSettings, key: bytes) -> BasicAuthenticator | None:
+    """What signs clients in; None where every client may do everything."""
+    if settings.authentication_method != "BASIC":
+        return None
+    assert settings.authentication_users_file is not None, "settings are checked"
+    users = read_users(settings.authentication_users_file, settings.authentication_roles)
+    return BasicAuthenticator(users, key)
 
 
 def _credentials(header: bytes) -> tuple[str, str] | None:

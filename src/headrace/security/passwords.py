@@ -5,7 +5,7 @@
     pbkdf2:rounds:salt:hash     PBKDF2 with SHA-256, from other tools
     plain:password              as it is, for tests
 
-Salt and hash are hexadecimal. Hashes are slow on purpose: whoever asks often should remember.
+Salt and hash are hexadecimal. Hashes are slow on purpose: remember what they proved.
 """
 
 from __future__ import annotations
@@ -37,6 +37,19 @@ def matches(password: str, stored: str) -> bool:
     rounds, salt, digest = rest.split(":")
     found = hashlib.pbkdf2_hmac("sha256", given, bytes.fromhex(salt), int(rounds))
     return hmac.compare_digest(found, bytes.fromhex(digest))
+
+
+def cost_of(stored: str) -> str:
+    """What decides how long `matches` takes for a stored password: its form, and the rounds."""
+    kind, _, rest = stored.partition(":")
+    return f"{kind}:{int(rest.partition(':')[0])}" if kind == "pbkdf2" else kind
+
+
+def decoy(cost: str, key: bytes) -> str:
+    """A stored password of this cost that none matches, from a random key."""
+    if cost == "plain":
+        return f"plain:{key.hex()}"
+    return f"{cost}:{key[:SALT_BYTES].hex()}:{key.hex()}"
 
 
 def is_well_formed(stored: str) -> bool:

@@ -43,8 +43,8 @@ from headrace.testing.unsynced import (
 )
 from headrace.types import Buffer
 
-UNLIMITED_FREE_BYTES: Final = 1 << 40
-"""What `free_bytes` says when the disk has no capacity set."""
+UNLIMITED_BYTES: Final = 1 << 40
+"""What `room` says when the disk has no capacity set."""
 
 
 class SimulatedCrash(BaseException):
@@ -54,18 +54,21 @@ class SimulatedCrash(BaseException):
 class MemoryFile:
     """A file of a `MemoryDisk`; like `OsFile` a name that finds its content when it is used."""
 
-    __slots__ = ("_data", "_disk", "_path")
+    __slots__ = ("_abandoned", "_data", "_disk", "_path")
 
     def __init__(self, disk: MemoryDisk, path: str) -> None:
         self._disk = disk
         self._path = path
         self._data: Data | None = None
+        self._abandoned = False
 
     @property
     def path(self) -> str:
         return self._path
 
     def _opened(self) -> Data:
+        if self._abandoned:
+            raise _error(errno.ENOENT, self._path)
         if self._data is None:
             self._data = self._disk._data_at(self._path)
         return self._data
@@ -110,6 +113,10 @@ class MemoryFile:
         self._path = path
 
     def close(self) -> None:
+        self._data = None
+
+    def abandon(self) -> None:
+        self._abandoned = True
         self._data = None
 
     def descriptor(self) -> AbstractContextManager[int]:
@@ -228,12 +235,15 @@ class MemoryDisk:
         self._locks.add(path)
         return MemoryLock(self._locks, path)
 
-    def free_bytes(self, folder: str) -> int:
+    def make_private(self, path: str) -> bool:
+        return False  # Only its program can see it.
+
+    def room(self, folder: str) -> tuple[int, int]:
         self._check(folder)
         self._folder(folder)
         if self.capacity_bytes is None:
-            return UNLIMITED_FREE_BYTES
-        return max(self.capacity_bytes - self._root.bytes_inside(), 0)
+            return UNLIMITED_BYTES, UNLIMITED_BYTES
+        return self.capacity_bytes, max(self.capacity_bytes - self._root.bytes_inside(), 0)
 
     # What a test does to it.
 

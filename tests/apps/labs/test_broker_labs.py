@@ -1,6 +1,6 @@
 """The labs that need one broker, or set up what they need by themselves.
 
-A story checks its own outcome and raises `LabFailed` where it is not as the document says; what is
+A story checks its own outcome and raises `LabFailed` where it is not as expected; what is
 asserted here besides is what a student sees.
 """
 
@@ -64,7 +64,7 @@ def test_producer_example(broker: Broker, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.spec("slides:O08", "slides:O09", "slides:O10", "slides:D06", "slides:D03")
 def test_consumer_example(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
-    """The document's keys give the document's split of 25; own groups get everything."""
+    """Fixed keys give a fixed split of 25; own groups get everything."""
     consumer_example.story(broker)
     out = capsys.readouterr().out
     assert "10 + 7 + 8 = 25" in out

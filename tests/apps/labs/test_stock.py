@@ -26,7 +26,7 @@ from headrace.testing import Broker
 
 @pytest.mark.spec("slides:O12")
 def test_the_text_of_a_price() -> None:
-    """With the blanks that the document prints, and read back."""
+    """With blanks around the price, and read back."""
     price = StockPrice(68, 37, "IBM")
     assert price.to_json() == '{"dollars": 68, "cents": 37, "name": "IBM"}'
     assert StockPrice.from_json(price.to_json()) == price
@@ -72,7 +72,7 @@ def test_the_settings_of_the_producer() -> None:
 
 
 def test_java_hashes() -> None:
-    """The vectors that the document prints, and a hash with a sign."""
+    """Known vectors, and a hash with a sign."""
     names = ("ABC", "GOOG", "IBM", "INEL", "UBER", "SUN")
     assert [partition_of(name.encode(), 3) for name in names] == [0, 0, 2, 0, 2, 2]
     keys = {1495042369509: 6, 1495042369487: 9, 1495042369486: 12, 1495042369488: 0}

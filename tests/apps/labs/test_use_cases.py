@@ -1,4 +1,4 @@
-"""The page of use cases: every use of the documents is on it, with an example that a test runs."""
+"""The page of use cases: every common use is on it, with an example that a test runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-GUIDE = ROOT / "docs" / "guides" / "use-cases.md"
+GUIDE = ROOT / "docs" / "guides" / "start" / "use-cases.md"
 EXAMPLE = re.compile(r"\[`([\w.]+)`\]\(\.\./\.\./(examples/[\w/]+\.py)\)")
 
 
@@ -33,7 +33,7 @@ def imported(path: Path) -> set[str]:
 
 @pytest.mark.spec("slides:O37")
 def test_every_use_has_an_example_that_a_test_runs() -> None:
-    """The nine of the slides; each row names a program, and a test of `tests/apps` imports it."""
+    """Nine of them; each row names a program, and a test of `tests/apps` imports it."""
     assert first_column("Uses") == [
         "stream processing",
         "microservices with a database",
@@ -56,7 +56,7 @@ def test_every_use_has_an_example_that_a_test_runs() -> None:
         assert f"examples.{name}" in tested, f"no test runs {name}"
 
 
-def test_feeds_sinks_and_architectures_are_those_of_the_slides() -> None:
+def test_feeds_sinks_and_architectures_are_listed() -> None:
     """Four feeds, six sinks, three architectures; the stories themselves are told elsewhere."""
     feeds, sinks = first_column("Feeds and sinks")[:4], first_column("Feeds and sinks")[4:]
     assert feeds == ["log aggregation", "KPIs", "batch imports", "audit trail"]

@@ -49,7 +49,7 @@ def test_everything_declared_is_well_formed(broker: Broker) -> None:
 
 def test_several_requests_on_one_connection(broker: Broker) -> None:
     """HTTP/1.1 keeps the connection, also where requests come in one piece."""
-    request = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+    request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
     answers, stays = exchange(broker, request * 2, answers=2)
     assert stays
     for answer in answers:
@@ -61,12 +61,15 @@ def test_several_requests_on_one_connection(broker: Broker) -> None:
 @pytest.mark.parametrize(
     ("request_bytes", "status", "stays"),
     [
-        (b"GET /metrics?x=1 HTTP/1.1\r\nHost: x\r\n\r\n", b"200", True),
-        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"200", True),
-        (b"HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n", b"200", True),
+        (b"GET /metrics?x=1 HTTP/1.1\r\nHost: localhost\r\n\r\n", b"200", True),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"200", True),
+        (b"HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", b"200", True),
         (b"GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n", b"200", False),
         (b"GET /metrics HTTP/1.0\r\n\r\n", b"200", False),
-        (b"GET /secret HTTP/1.1\r\nHost: x\r\n\r\n", b"404", False),
+        (b"GET /secret HTTP/1.1\r\nHost: localhost\r\n\r\n", b"404", False),
+        (b"GET /metrics HTTP/1.1\r\nHost: evil.example:9404\r\n\r\n", b"421", False),
+        (b"GET /metrics HTTP/1.1\r\nOrigin: https://evil.example\r\n\r\n", b"403", False),
+        (b"GET /metrics HTTP/1.1\r\nSec-Fetch-Site: cross-site\r\n\r\n", b"403", False),
         (b"POST /metrics HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi", b"405", False),
         (b"GET /metrics HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi", b"400", False),
         (b"GET /metrics HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", b"400", False),
@@ -79,7 +82,7 @@ def test_several_requests_on_one_connection(broker: Broker) -> None:
 def test_what_is_served_and_what_is_refused(
     broker: Broker, request_bytes: bytes, status: bytes, stays: bool
 ) -> None:
-    """One path, two methods, no bodies, no long headers; whoever is refused is let go."""
+    """One path, two methods, no bodies, no long headers, no pages of other sites."""
     (answer,), stayed = exchange(broker, request_bytes)
     assert answer.split(b" ")[1] == status
     assert stayed is stays

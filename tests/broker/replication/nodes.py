@@ -164,10 +164,16 @@ class Nodes:
         )
         limits = ConnectionLimits(1000, 1000, {})
         listener = Listener(
-            LISTENER, loop, limits, reporter, max_request_bytes=1 << 20, max_idle_ms=600_000
+            LISTENER,
+            loop,
+            limits,
+            reporter,
+            max_request_bytes=1 << 20,
+            max_idle_ms=600_000,
+            max_pending=500,
         )
         listener.bind("127.0.0.1", port)
-        await listener.start(Dispatcher(self._broker, handlers, 500))
+        await listener.start(Dispatcher(self._broker, handlers))
         return listener
 
     def topic(

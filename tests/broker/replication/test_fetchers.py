@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
-from headrace.cluster.image import BrokerRegistration, Endpoint, TopicDeleted
+from headrace.broker import fetchers
+from headrace.cluster.image import BrokerConfigChanged, BrokerRegistration, Endpoint, TopicDeleted
 from headrace.log import LogConfig
 from headrace.replica.partition import Partition
+from headrace.runtime.os_disk import OsDisk, OsFile
+from headrace.types import TopicPartition
 from headrace.wire.messages.fetch import FetchRequest, FetchResponse
 from tests.broker.replication.fake_broker import LISTENER, fake_broker, run
 from tests.broker.replication.nodes import TOPIC, Nodes, committed, nodes, until
@@ -61,6 +64,26 @@ class SlowFile:
         self.syncs.set()
         self.may_sync.wait(20)
         self._file.sync()
+
+
+class BusyDisk(OsDisk):
+    """A disk for which the process has no descriptor left at times."""
+
+    has_descriptors = True
+    refusals = 0
+
+    def _take_descriptor(self, path: str) -> None:
+        if not self.has_descriptors:
+            self.refusals += 1
+            raise OSError(errno.EMFILE, "Too many open files", path)
+
+    def open(self, path: str, *, create: bool = False) -> OsFile:
+        self._take_descriptor(path)
+        return super().open(path, create=create)
+
+    def sync_folder(self, path: str) -> None:
+        self._take_descriptor(path)
+        super().sync_folder(path)
 
 
 def pair(cluster: Nodes, **config: Any) -> tuple[Partition, Partition]:
@@ -120,6 +143,32 @@ def test_several_fetchers_share_the_partitions_of_a_leader(tmp_path: Path) -> No
                 leader = cluster[1].partition(name)
                 await committed(leader, write(leader))
             assert len(cluster[1].listener.connections) == 3
+
+    run(story())
+
+
+def test_the_number_of_fetchers_may_change(tmp_path: Path) -> None:
+    """Partitions that are followed already are spread over as many conversations as are set."""
+
+    async def story() -> None:
+        async with nodes(tmp_path) as cluster:
+            topics = [f"topic-{number}" for number in range(12)]
+            for name in topics:
+                cluster.topic(1, [1, 2], name)
+                cluster[1].take_role(name)
+                cluster[2].take_role(name)
+            for name in topics:
+                leader = cluster[1].partition(name)
+                await committed(leader, write(leader))
+            assert len(cluster[1].listener.connections) == 1
+            fetchers = cluster[2].fetchers
+            config, change = fetchers.config(), {"num.replica.fetchers": "3"}
+            fetchers.config = lambda: config.with_dynamic({}, change)
+            fetchers.on_changes([BrokerConfigChanged(None, change)])
+            for name in topics:
+                leader = cluster[1].partition(name)
+                await committed(leader, write(leader))
+            await until(lambda: len(cluster[1].listener.connections) == 3)
 
     run(story())
 
@@ -199,6 +248,41 @@ def test_a_new_leader_makes_the_old_one_cut_what_only_it_had(tmp_path: Path) -> 
     run(story())
 
 
+def test_a_cut_that_cannot_be_noted_holds_the_follower_up_and_costs_no_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Out of descriptors, neither the new recovery points can be written nor the old ones be
+    forgotten for good. Nothing is appended until one of both is possible: a crash would believe
+    that the new records were flushed.
+    """
+    monkeypatch.setattr(fetchers, "_NOTE_AGAIN_S", 0.01)
+
+    async def story() -> None:
+        async with nodes(tmp_path) as cluster:
+            first, second = pair(cluster)
+            await committed(first, write(first))
+            cluster[2].fetchers.leave(second.topic_partition)
+            write(first, 5)  # only on broker 1
+            cluster.elect(2)
+            cluster[2].take_role()
+            end = write(second, 2, size=33)
+            (directory,) = cluster[1].storage.directories
+            disk = BusyDisk()
+            monkeypatch.setattr(directory, "_disk", disk)
+            disk.has_descriptors = False
+            cluster[1].take_role()
+            await until(lambda: disk.refusals >= 6)  # tried again, and again
+            assert directory.online
+            assert first.log.log_end_offset == 1
+            disk.has_descriptors = True
+            await committed(second, end)
+            assert content(first) == content(second)
+            noted = (tmp_path / "1" / "recovery-point-offset-checkpoint").read_text()
+            assert noted.splitlines()[2:] == ["orders 0 0"]
+
+    run(story())
+
+
 def test_a_follower_that_is_told_before_its_leader_waits_only_a_moment(tmp_path: Path) -> None:
     """News of a leader reach the follower first: it asks again long before its pause is over."""
 
@@ -249,9 +333,11 @@ def test_a_deleted_topic_does_not_disturb_the_others(tmp_path: Path) -> None:
             cluster[2].take_role("gone")
             await committed(doomed, write(doomed))
             cluster.image.apply([TopicDeleted(gone)])
-            cluster[1].storage.remove_topic(gone)
+            cluster[1].storage.withdraw([gone])
+            cluster[1].storage.delete(TopicPartition("gone", 0))
             await committed(leader, write(leader))
-            cluster[2].storage.remove_topic(gone)
+            cluster[2].storage.withdraw([gone])
+            cluster[2].storage.delete(TopicPartition("gone", 0))
             await committed(leader, write(leader))
 
     run(story())

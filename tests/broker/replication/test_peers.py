@@ -200,7 +200,7 @@ def test_every_waiting_question_hears_of_a_lost_connection() -> None:
 @pytest.mark.parametrize(
     ("garbage", "cause"),
     [
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "no Kafka response"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "not a Kafka response"),
         (b"\x7f\xff\xff\xff", "exceeds"),
         (b"\x00\x00\x00\x08\x00\x00\x00\x63\x00\x00\x00\x00", "99 was answered"),
         (b"\x00\x00\x00\x09\x00\x00\x00\x02\x00\xff\xff\xff\xff", "cannot be read"),

@@ -19,10 +19,10 @@ _CHUNK = 1 << 20
 class Disk:
     """The folder of one broker."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, size_mb: int = SIZE_MB) -> None:
         folder.mkdir(parents=True)
         self.folder = folder
-        mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "tmpfs", str(folder)]
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={size_mb}m", "tmpfs", str(folder)]
         try:
             done = subprocess.run(mount, capture_output=True, timeout=COMMAND_TIMEOUT_SECONDS)
             self.can_be_filled = done.returncode == 0

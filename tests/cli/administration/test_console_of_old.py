@@ -23,6 +23,6 @@ def test_a_consumer_that_knows_only_zookeeper(tool: Tool, trio: Cluster) -> None
     read = tool(console_consumer.run, *words, "--max-messages", "1")
     assert (read.code, read.out) == (0, "10.0.0.1\n")
     notice, count = read.err.splitlines()
-    assert "--zookeeper is of the past" in notice
-    assert "(use --bootstrap-server)" in notice
+    assert "--zookeeper is deprecated" in notice
+    assert "use --bootstrap-server" in notice
     assert count == "Processed a total of 1 messages"

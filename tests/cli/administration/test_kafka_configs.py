@@ -74,7 +74,7 @@ def test_zookeeper_has_the_old_answers(
     old = ["--zookeeper", trio.zookeeper, "--entity-type", "topics", "--entity-name", topic]
     made = tool(configs.run, *old, "--alter", "--add-config", "retention.ms=1000")
     assert made.out == f"Completed Updating config for entity: topic '{topic}'.\n"
-    assert "--zookeeper is of the past" in made.err
+    assert "--zookeeper is deprecated" in made.err
     told = tool(configs.run, *old, "--describe")
     assert told.out == f"Configs for topic '{topic}' are retention.ms=1000\n"
     new = tool(configs.run, *where, "--topic", topic, "--describe").out

@@ -93,7 +93,7 @@ def test_the_spellings_of_old_still_work(
     numbers = ["--replication-factor", "2", "--partitions", "1"]
     made = tool(topics.run, "--create", *old, *numbers, "--topic", name)
     assert made.out == f'Created topic "{name}".\n'
-    assert "--zookeeper is of the past" in made.err
+    assert "--zookeeper is deprecated" in made.err
     assert name in tool(topics.run, "-list", *old).out.splitlines()
     assert name in tool(topics.run, "--broker-list", where[1], "--li").out.splitlines()
 
@@ -129,7 +129,7 @@ def test_names_are_a_regular_expression(tool: Tool, where: list[str], name: str)
             ["--describe", "--topics-with-overrides", "--unavailable-partitions"],
             'Option "[topics-with-overrides]"',
         ),
-        (["--bogus"], '"--bogus" is no flag of this command'),
+        (["--bogus"], '"--bogus" is not a flag of this command'),
     ],
 )
 def test_wrong_usage_ends_with_one(tool: Tool, words: list[str], complaint: str) -> None:
@@ -152,7 +152,7 @@ def test_what_the_broker_refuses_is_told_without_ornament(
         (["--config", "nonsense=1"], "Unknown topic config name: nonsense"),
         (["--replica-assignment", "0:0"], "may not contain duplicate entries: 0"),
         (["--replica-assignment", "0:1,2"], "Partition 1 has different replication factor: [2]"),
-        (["--replica-assignment", "x"], "is no list of brokers"),
+        (["--replica-assignment", "x"], "is not a list of brokers"),
     ]:
         outcome = tool(topics.run, *where, "--create", "--topic", name, *words)
         assert outcome.code == 1

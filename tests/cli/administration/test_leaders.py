@@ -85,7 +85,7 @@ def test_an_election_that_fails_is_told_as_java_tells_it(tool: Tool, where: list
         (["--topic", "t"], "Missing required option(s): bootstrap-server, election-type"),
         (["-b", "--election-type", "preferred"], "One and only one of the following options"),
         (["-b", "--election-type", "preferred", "--topic", "t"], "required option(s): partition"),
-        (["-b", "--election-type", "best", "--all-topic-partitions"], "BEST is no type"),
+        (["-b", "--election-type", "best", "--all-topic-partitions"], "BEST is not a type"),
         (
             ["-b", "--election-type", "preferred", "--all-topic-partitions", "--partition", "1"],
             "Option partition is only allowed if topic is used",

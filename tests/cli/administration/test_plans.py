@@ -56,9 +56,9 @@ A0 = {"topic": "a", "partition": 0, "replicas": [0, 1]}
     ("text", "complaint"),
     [
         ("{", "not a valid JSON"),
-        ("[]", "no object"),
+        ("[]", "not an object"),
         ('{"version": 2}', "Not supported version field value 2"),
-        ('{"partitions": 1}', "is no list"),
+        ('{"partitions": 1}', "is not a list"),
         (plan(), "list cannot be empty"),
         (plan({"topic": "a", "partition": 0}), "give topic, partition, replicas"),
         (plan({**A0, "replicas": []}), "Partition replica list cannot be empty"),
@@ -80,7 +80,7 @@ def test_topics_and_partitions_are_read_from_their_own_json() -> None:
     for text, read, complaint in [
         ('{"topics": ["a"]}', parse_topics, "names no topic"),
         ('{"topics": [{"topic": "a"}, {"topic": "a"}]}', parse_topics, "duplicate entries"),
-        ('{"partitions": [{"topic": "a"}]}', parse_partitions, "is no partition"),
+        ('{"partitions": [{"topic": "a"}]}', parse_partitions, "is not a partition"),
         ("{}", parse_partitions, 'missing "partitions" field'),
         (plan(A0, A0), parse_partitions, "duplicate partitions: a-0"),
     ]:
@@ -116,7 +116,9 @@ def test_more_replicas_are_added_behind_and_fewer_taken_from_there() -> None:
     now: Assignment = {TopicPartition("a", 0): (0,), TopicPartition("a", 1): (1, 2, 0)}
     assert with_replication_factor(now, 3, brokers(0, 1, 2)) == {TopicPartition("a", 0): (0, 1, 2)}
     assert with_replication_factor(now, 1, brokers(0, 1, 2)) == {TopicPartition("a", 1): (1,)}
-    with pytest.raises(BadPlan, match="a replication factor of 4 needs as many brokers, 3 live"):
+    with pytest.raises(
+        BadPlan, match="a replication factor of 4 needs as many live brokers, there are 3"
+    ):
         with_replication_factor(now, 4, brokers(0, 1, 2))
 
 

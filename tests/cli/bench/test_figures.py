@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -31,13 +32,29 @@ def test_rates_and_latencies_are_told() -> None:
     assert Run("produce", 1).figures()["records_s"] == 0
 
 
-def test_rates_over_time_leave_out_the_window_that_is_cut_off() -> None:
-    """A steady load is a straight line up to its end."""
-    run = Run("produce", 1, done_at_s=[number / 1000 for number in range(2001)])
-    rates = [rate for _, rate in run.rates()]
-    assert len(rates) == 100
-    assert all(rate == pytest.approx(1000, rel=0.06) for rate in rates)
+def test_rates_over_time_count_every_record_in_windows_of_one_length() -> None:
+    """A steady load is a straight line up to its end; bursts of a client are not its rate."""
+    times = [number / 1000 for number in range(1, 4001)]
+    run = Run("produce", 1, seconds=4.0, done_at_s=times)
+    windows = run.rates()
+    assert [each.end_s - each.start_s for each in windows] == [pytest.approx(0.25)] * 16
+    assert all(each.rate == pytest.approx(1000, rel=0.01) for each in windows)
+    bursts = Run("consume", 1, seconds=4.0, done_at_s=[math.ceil(at / 0.2) * 0.2 for at in times])
+    assert all(0 < each.rate <= 2000 for each in bursts.rates())
+    long = Run("produce", 1, seconds=400.0, done_at_s=[100 * at for at in times])
+    assert len(long.rates()) == 40
+    assert sum(each.rate * (each.end_s - each.start_s) for each in long.rates()) == pytest.approx(
+        4000
+    )
+    assert len(Run("produce", 1, seconds=0.1, done_at_s=[0.1]).rates()) == 1
     assert Run("produce", 1).rates() == []
+
+
+def test_latencies_over_time_stand_in_their_windows() -> None:
+    """The slow second half of a run is slow in the second half of the picture."""
+    run = Run("produce", 1, seconds=2.0, done_at_s=[0.4, 0.9, 1.4, 1.9])
+    run.latencies_s = [0.1, 0.1, 0.5, 0.5]
+    assert [each.latencies_s for each in run.windows(2)] == [[0.1, 0.1], [0.5, 0.5]]
 
 
 @pytest.mark.parametrize("kind", Payload)

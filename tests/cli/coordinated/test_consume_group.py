@@ -148,7 +148,7 @@ def test_a_group_without_a_name_is_wrong_usage(live: Headrace, filled: str) -> N
     for words in (["-g", " "], ["-X", "group.id= "]):
         outcome = live("consume", filled, *words)
         assert outcome.code == 2
-        assert "is no name of a group" in outcome.err
+        assert "is not a valid group name" in outcome.err
 
 
 def test_an_unknown_topic_is_not_subscribed_to(

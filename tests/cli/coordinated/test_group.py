@@ -204,7 +204,7 @@ def test_offsets_outside_the_log_are_brought_inside(
     words = ["group", "reset", group, "--topic", f"{filled}:0", "--execute", "-o", "json"]
     outcome = live(*words, "--to-offset", "99")
     assert json.loads(outcome.out)[0]["new_offset"] == 10
-    assert "offset 99 lies outside the log (0 to 10), so 10 is taken" in outcome.err
+    assert "offset 99 is outside the log (0 to 10), using 10" in outcome.err
     assert json.loads(live(*words, "--shift-by", "-77").out)[0]["new_offset"] == 0
 
 
@@ -280,13 +280,13 @@ def test_all_members_are_removed(
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--topic", "t"], "where to move is not clear, nothing was given"),
+        (["--topic", "t"], "there must be one target, nothing was given"),
         (["--topic", "t", "--to-earliest", "--to-latest"], "--to-earliest and --to-latest"),
-        (["--to-earliest"], "which partitions to move is not clear"),
-        (["--all-topics", "--topic", "t", "--to-latest"], "which partitions"),
+        (["--to-earliest"], "no partitions are selected"),
+        (["--all-topics", "--topic", "t", "--to-latest"], "no partitions"),
         (["--topic", "t:x", "--to-latest"], "write TOPIC or TOPIC:0,1,2"),
-        (["--topic", "t", "--to-datetime", "soon"], '"soon" is no time'),
-        (["--topic", "t", "--by-duration", "1y"], '"1y" is no length of time'),
+        (["--topic", "t", "--to-datetime", "soon"], '"soon" is not a time'),
+        (["--topic", "t", "--by-duration", "1y"], '"1y" is not a length of time'),
         (["--topic", "t", "--to-latest", "--execute", "--export"], "exclude each other"),
         (["--from-file", "/nowhere.csv"], "cannot be read"),
     ],

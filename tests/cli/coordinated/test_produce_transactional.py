@@ -26,7 +26,7 @@ def test_all_of_the_input_is_one_transaction(
     assert outcome.code == 0
     assert outcome.out == ""
     assert outcome.err.startswith(
-        f"100 records committed to {filled} in 1 transactions, 0 aborted, "
+        f"100 records committed to {filled} in 1 transaction, 0 aborted, "
     )
     shown = live("consume", filled).out.split()
     assert sorted(line for line in shown if line[0] == "t") == sorted(lines.decode().split())
@@ -55,7 +55,7 @@ def test_a_bad_line_aborts_its_transaction(
     outcome = live(*words, "--transaction-size", "2", stdin=lines)
     assert outcome.code == 1
     told, complaint = outcome.err.splitlines()
-    assert told.startswith(f"2 records committed to {topic} in 1 transactions, 1 aborted, ")
+    assert told.startswith(f"2 records committed to {topic} in 1 transaction, 1 aborted, ")
     assert "line 4" in complaint
     assert live("consume", topic).out == "0\n1\n"
     assert live("consume", topic, *READ_UNCOMMITTED).out == "0\n1\n2\n"

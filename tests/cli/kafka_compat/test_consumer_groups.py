@@ -53,7 +53,7 @@ def test_offsets_and_lag_are_told_in_kafkas_columns(
     ]
     assert line == [group, read, "0", "1", "3", "2", "-", "-", "-"]
     assert f"Consumer group '{group}' has no active members." in told.err
-    assert "--new-consumer has no meaning any more" in told.err
+    assert "--new-consumer is deprecated" in told.err
 
 
 @pytest.mark.spec("admin:CL-09")

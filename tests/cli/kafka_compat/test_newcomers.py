@@ -110,7 +110,7 @@ def test_a_wrong_flag_is_not_taken_for_a_missing_command(
     for words in ([WRONG], [WRONG, "x"], [WRONG, "describe"], [f"{WRONG}=x"]):
         found = tool(run, *words)
         assert (found.code, found.out) == (1, "")
-        assert f'"{WRONG}" is no flag of this command; see --help' in found.err
+        assert f'"{WRONG}" is not a flag of this command; see --help' in found.err
 
 
 def test_a_beginning_of_a_flag_takes_its_value_with_it(tool: Tool) -> None:
@@ -119,7 +119,7 @@ def test_a_beginning_of_a_flag_takes_its_value_with_it(tool: Tool) -> None:
     assert (found.code, found.err) == (0, "")
     assert "metadata.version" in found.out
     near = tool(kafka_storage, "--confg", "server.properties", "info")
-    assert near.err.endswith('"--confg" is no flag of this command; did you mean "--config"?\n')
+    assert near.err.endswith('"--confg" is not a flag of this command; did you mean "--config"?\n')
 
 
 def test_a_flag_without_words_still_has_its_place() -> None:

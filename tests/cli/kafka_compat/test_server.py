@@ -188,7 +188,7 @@ def test_usage(environment: Path, tool: Tool) -> None:
     assert tool(server.start, "--help").code == 0
     for word in ("--unknown", "-deamon"):
         unknown = tool(server.start, word, "server.properties")
-        told = f'"{word}" is no flag of this command; {server.START_USAGE}\n'
+        told = f'"{word}" is not a flag of this command; {server.START_USAGE}\n'
         assert unknown == (1, "", told)
     without = tool(server.start, "--override", "a=b")
     assert without == (1, "", f"no server.properties is given; {server.START_USAGE}\n")

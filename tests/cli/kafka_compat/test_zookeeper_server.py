@@ -104,6 +104,6 @@ def test_wrong_usage_is_named(tool: Tool, properties: tuple[Path, int]) -> None:
     for command in (zookeeper_server.start, zookeeper_server.stop, zookeeper_shell):
         wrong = tool(command, "--nonsense")
         assert (wrong.code, wrong.out) == (2, "")
-        assert '"--nonsense" is no flag of this command; USAGE: zookeeper-' in wrong.err
+        assert '"--nonsense" is not a flag of this command; USAGE: zookeeper-' in wrong.err
     assert "USAGE: zookeeper-server-start" in tool(zookeeper_server.start, "--help").out
     assert "USAGE: zookeeper-server-stop" in tool(zookeeper_server.stop, "--help").out

@@ -228,7 +228,7 @@ def test_a_backup_that_is_none_is_refused(
     file = files.write(line + "\n", ".jsonl")
     outcome = headrace("schema", "restore", file, "-b", f"127.0.0.1:{unused_port()}")
     assert outcome.code == 1
-    assert "line 1 is no record of a backup" in outcome.err
+    assert "line 1 is not a record of a backup" in outcome.err
     assert reason in outcome.err
 
 
@@ -242,7 +242,7 @@ def test_a_backup_that_is_none_is_refused(
         (["config", "--delete", "-c", "FULL"], 2, "exclude each other"),
         (["mode", "--delete", "--set", "IMPORT"], 2, "exclude each other"),
         (["delete", "a", "--permanent", "--version", "latest"], 2, "name the version"),
-        (["list", "-r", "ftp://x"], 1, "is no address such as http://host:8081"),
+        (["list", "-r", "ftp://x"], 1, "is not an address such as http://host:8081"),
     ],
 )
 def test_wrong_usage_is_told_in_one_line(

@@ -79,7 +79,7 @@ def test_without_a_terminal_a_script_is_told_what_to_do(live: Headrace) -> None:
     """Nothing is drawn into a file."""
     outcome = live("top")
     assert (outcome.code, outcome.out) == (1, "")
-    assert outcome.err == "headrace: this is no terminal; use --once in a script\n"
+    assert outcome.err == "headrace: this is not a terminal; use --once in a script\n"
 
 
 def test_nobody_to_look_at(headrace: Headrace) -> None:

@@ -19,7 +19,10 @@ from headrace.schemas.model import InvalidSchema, InvalidValue, SchemaType
 USER = json.dumps(
     {"type": "record", "name": "U", "fields": [{"name": "n", "type": ["null", "string"]}]}
 )
-PROTO = 'syntax = "proto3"; message M { int32 a = 1; message N { string b = 1; } }'
+PROTO = (  # annotated with what no registry has the definition of
+    'syntax = "proto3"; import "buf/validate/validate.proto"; '
+    "message M { int32 a = 1 [(buf.validate.field).int32.gt = 0]; message N { string b = 1; } }"
+)
 CASES = {
     SchemaType.AVRO: (USER, {"n": {"string": "x"}}),
     SchemaType.JSON: ('{"type":"object"}', {"a": [1]}),

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from headrace.testing import Cluster
     from tests.clients.cluster.observing import Observer
 
-pytest.register_assert_rewrite("tests.clients.cluster.observing")
-
 PROPERTIES = {
     "replica.lag.time.max.ms": 2000,
     "replica.high.watermark.checkpoint.interval.ms": 500,

@@ -134,11 +134,12 @@ def test_an_unclean_election_is_the_operators_choice(
     writer.write(b"only on 1")
     cluster.broker(1).kill()
     cluster.broker(2).start()
-    observer.until(
-        lambda: observer.partition(topic, 0, 2),
-        lambda seen: seen.leader == -1 and seen.offline == {1},
-        "offline",
-    )
+    for broker_id in (2, 3):  # one that starts, and one that is asked to change it
+        observer.until(
+            lambda broker_id=broker_id: observer.partition(topic, 0, broker_id),  # type: ignore[misc]
+            lambda seen: seen.leader == -1 and seen.offline == {1},
+            "offline",
+        )
     if how == "setting":
         configure(observer, 3, topic, "unclean.leader.election.enable", "true")
     else:

@@ -174,9 +174,9 @@ def test_a_full_batch_is_followed_by_another_partition(
     topic = new_topic(partitions=4)
     producer = new_java(batch_size=1_000, linger_ms=60_000)
     producer.partitions_for(topic)
-    producer.send(*({"topic": topic, "value": "v" * 100, "note": n} for n in range(400)))
+    producer.send(*({"topic": topic, "value": "v" * 100, "note": n} for n in range(1000)))
     producer.flush()
-    found = partitions(producer.reports(400))
+    found = partitions(producer.reports(1000))
     changes = sum(before != after for before, after in itertools.pairwise(found))
     assert sorted(set(found)) == [0, 1, 2, 3]
     assert changes <= sum(len(batches(connection, topic, partition)) for partition in range(4))

@@ -77,6 +77,24 @@ def test_old_segments_of_several_compactions_do_not_meet() -> None:
     assert files(log.disk, ".deleted") == []
 
 
+def test_a_name_is_free_only_when_its_file_is_gone() -> None:
+    """Removing the first of two old segments does not give the second one's name to the next."""
+    log = log_with(1)
+    held = []
+    for number, now_ms in enumerate((NOW_MS, NOW_MS + 30_000, NOW_MS + 70_000)):
+        log.remove_doomed(now_ms)
+        held.append(log.read(0, 10_000, up_to=log.log_end_offset))
+        write(log, (b"k", b"%d" % number))
+        compact(log, now_ms)
+    before = content(held[1])
+    assert held[1].file is not None
+    held[1].file.close()
+    assert content(held[1]) == before
+    assert held[0].file is not None
+    with pytest.raises(FileNotFoundError):
+        held[0].data()
+
+
 def test_appends_go_on_meanwhile() -> None:
     """What is written between the plan and the exchange is neither lost nor compacted."""
     log = log_with(2)

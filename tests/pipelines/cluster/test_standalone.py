@@ -25,7 +25,7 @@ from tests.pipelines.sink.stage import read_all
 
 TOPIC = "iprecord"
 PLAN = Plan(seed=3, ticks=12, records_per_tick=400, begin_ms=1_078_786_800_000, returning=0.5)
-TIMEOUT_SECONDS = 150
+TIMEOUT_SECONDS = 300
 POLL_SECONDS = 0.5
 
 

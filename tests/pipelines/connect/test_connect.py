@@ -19,11 +19,14 @@ from tests.kafka.toolchain import need, spawn, stop
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 HOST = "127.0.0.1"
-START_TIMEOUT_SECONDS = 60
+START_TIMEOUT_SECONDS = 180
 POLL_SECONDS = 0.05
 
 PROGRAM = """
 import json, sys
+from pathlib import Path
+from headrace.errors import ConfigError
+from headrace.pipelines import topic_writer
 from headrace.pipelines.serdes import from_avro, to_avro
 from headrace.pipelines.session import end_session, session
 
@@ -40,7 +43,7 @@ made = spark.readStream.format("headrace").options(**options, subscribe="made").
     "startingOffsets", "earliest").load().select("key", "value")
 query = made.writeStream.format("headrace").options(**options, topic="copied").option(
     "checkpointLocation", checkpoint).trigger(availableNow=True).start()
-query.awaitTermination(60)
+query.awaitTermination(120)
 
 read = spark.read.format("headrace").options(**options, subscribe="copied").load()
 decoded = read.select(read.key.cast("string"), from_avro("value", schema).alias("v"))
@@ -49,6 +52,26 @@ some = read.where("offset < 10")
 print(json.dumps([some.count(), read.count(), some.union(read).count()]))
 bad = spark.createDataFrame([(b"\\x01\\x02",)], "value binary")
 print(bad.select(from_avro("value", schema, dead_letter=True)["error"]).first()[0])
+
+lengths = made.selectExpr("cast(length(key) as string) key").groupBy("key").count().selectExpr(
+    "key", "cast(count as string) value").writeStream.outputMode("update")
+try:
+    lengths.format("headrace").option("topic", "lengths").start()
+except ConfigError as fault:
+    print(fault)
+home = checkpoint + "-lengths"
+write = topic_writer("lengths", options=options)
+for _ in range(2):
+    query = lengths.foreachBatch(write).option("checkpointLocation", home).trigger(
+        availableNow=True).start()
+    query.awaitTermination(120)
+    if query.exception() is not None:
+        raise query.exception()
+    for file in ("0", ".0.crc"):
+        Path(home, "commits", file).unlink()
+read = spark.read.format("headrace").options(**options, subscribe="lengths").load()
+counted = read.selectExpr("cast(key as string) k", "cast(value as string) v").collect()
+print(json.dumps(sorted([row.k, row.v] for row in counted)))
 end_session(spark)
 """
 
@@ -91,9 +114,12 @@ def connect_server(folder: Path, java_options: str) -> Iterator[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(500)
 def test_a_client_of_a_connect_server(tmp_path: Path, quick_start: str) -> None:
-    """It writes a topic, copies it by a streaming query, reads and decodes what arrived."""
+    """It writes a topic, copies it by a streaming query, reads and decodes what arrived.
+
+    Output mode update is refused with the way that is open: a repeated batch is written once there.
+    """
     with Broker() as broker, connect_server(tmp_path, quick_start) as address:
         words = [address, broker.bootstrap_servers, str(tmp_path / "checkpoint")]
         done = subprocess.run(
@@ -101,11 +127,13 @@ def test_a_client_of_a_connect_server(tmp_path: Path, quick_start: str) -> None:
             env=dict(os.environ),
             capture_output=True,
             text=True,
-            timeout=150,
+            timeout=400,
         )
         log = (tmp_path / "server.log").read_text(errors="replace")
         assert done.returncode == 0, f"{done.stderr[-3000:]}\n{log[-3000:]}"
-    copied, counts, reason = done.stdout.splitlines()
+    copied, counts, reason, refused, lengths = done.stdout.splitlines()
     assert json.loads(copied) == sorted([str(n), n] for n in range(100))
     assert json.loads(counts) == [10, 100, 110]
     assert reason == "byte 1: expected the end of the value, but more bytes follow"
+    assert "foreachBatch(headrace.pipelines.topic_writer(" in refused
+    assert json.loads(lengths) == [["1", "10"], ["2", "90"]], "each once, though it ran twice"

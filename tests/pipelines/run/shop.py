@@ -38,6 +38,23 @@ def poison(spark: SparkSession) -> list[StreamingQuery]:
     ]
 
 
+def not_installed(spark: SparkSession) -> list[DataStreamWriter]:
+    """A topic that is not there yet, and a function that can never work."""
+    from pyspark.sql.functions import udf
+
+    @udf(returnType="long", useArrow=False)
+    def price(value: int) -> int:
+        import till_that_is_not_installed  # type: ignore[import-not-found]
+
+        return int(till_that_is_not_installed.price(value))
+
+    letters = spark.readStream.format("headrace").option("subscribe", "letters").load()
+    return [
+        letters.writeStream.format("noop").queryName("letters"),
+        ticks(spark).select(price("value")).writeStream.format("noop").queryName("priced"),
+    ]
+
+
 def totals(spark: SparkSession) -> None:
     """A batch: it ends by itself. Like many libraries it also asks Spark for the session."""
     from pyspark.sql import SparkSession

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.errors import ConfigError
-from headrace.pipelines.run.causes import MAX_CHARS, cause_in, cause_of
+from headrace.client.faults import UnknownTopic
+from headrace.errors import ConfigError, CorruptData
+from headrace.pipelines.run.causes import MAX_CHARS, cause_in, cause_of, is_permanent
+from headrace.pipelines.sink.faults import NoQuery, NoTransactions, WrongRow
+from headrace.pipelines.source.gaps import DataLost
+from headrace.pipelines.spark_versions import SparkTooOld
 
 TASK = """\
 [STREAM_FAILED] Query [id = 8f, runId = 2c] terminated with exception: Job aborted due to stage \
@@ -99,3 +103,75 @@ def test_any_text_gives_one_bounded_line(text: str) -> None:
     cause = cause_of(RuntimeError(text))
     assert "\n" not in cause
     assert len(cause) <= MAX_CHARS + len("RuntimeError: ")
+
+
+PLAN = """
+=== Streaming Query ===
+Identifier: orders [id = 8f, runId = 2c]
+"""
+STREAM = "[STREAM_FAILED] Query [id = 8f, runId = 2c] terminated with exception: "
+MODE = f"{STREAM}requirement failed: headrace does not support Update mode. SQLSTATE: XXKST{PLAN}"
+MODULE = f"""\
+{STREAM}[PYTHON_EXCEPTION] An exception was thrown from the Python worker: Traceback (most recent \
+call last):
+  File "shop.py", line 11, in price
+    import till
+ModuleNotFoundError: No module named 'till'
+ SQLSTATE: 38000 SQLSTATE: XXKST{PLAN}"""
+OPTION = MODULE.replace("ModuleNotFoundError: No", "headrace.errors.ConfigError: no")
+ANALYSIS = """\
+org.apache.spark.sql.streaming.StreamingQueryException: [UNRESOLVED_COLUMN] a column
+=== Streaming Query ===
+\tat org.apache.spark.sql.execution.streaming.StreamExecution.run(StreamExecution.scala:236)
+Caused by: org.apache.spark.sql.catalyst.ExtendedAnalysisException: [UNRESOLVED_COLUMN] a column
+\t... 3 more
+"""
+
+
+class Captured(Exception):
+    """As PySpark keeps an error of the JVM: the message, and the frames beside it."""
+
+    def __init__(self, message: str, stack: str) -> None:
+        super().__init__(message)
+        self._stackTrace = stack
+
+
+def crossed(kind: type[Exception]) -> RuntimeError:
+    """An error of ours in a worker, as the driver gets to see it."""
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    return RuntimeError(MODULE.replace("ModuleNotFoundError: No", f"{name}: no"))
+
+
+@pytest.mark.parametrize(
+    ("error", "permanent"),
+    [
+        (RuntimeError(MODE), True),
+        (RuntimeError(MODULE), True),
+        (RuntimeError(OPTION), True),
+        (Captured(f"{STREAM}[UNRESOLVED_COLUMN] a column", ANALYSIS), True),
+        (ConfigError("no such option"), True),
+        (ModuleNotFoundError("No module named 'till'"), True),
+        (SparkTooOld("a stream needs Spark 4.2"), True),
+        (crossed(SparkTooOld), True),
+        (crossed(WrongRow), True),
+        (crossed(CorruptData), True),
+        (crossed(DataLost), True),
+        (crossed(NoQuery), True),
+        (crossed(NoTransactions), False),
+        (crossed(UnknownTopic), False),
+        (RuntimeError(TASK), False),
+        (RuntimeError(SOURCE), False),
+        (RuntimeError(JAVA), False),
+        (RuntimeError(CALL), False),
+        (ConnectionResetError("lost"), False),
+        (RuntimeError(f"{STREAM}Python worker failed to connect back.{PLAN}"), False),
+    ],
+)
+def test_what_another_attempt_does_not_change_is_permanent(
+    error: Exception, permanent: bool
+) -> None:
+    """A wrong plan, option, row or installation, lost data; not what brokers or machines brought.
+
+    What a function of the user makes of a row is not known: it may ask others.
+    """
+    assert is_permanent(error) is permanent

@@ -13,7 +13,7 @@ from headrace.pipelines.run.folder import RunFolder, RunRefused, RunReport, list
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "-a", "a" * 101, "ä", "a b"])
 def test_a_name_is_a_plain_folder_name(tmp_path: Path, name: str) -> None:
     """Nothing outside of the state folder can be named."""
-    with pytest.raises(RunRefused, match="is no name for a run"):
+    with pytest.raises(RunRefused, match="is not a name for a run"):
         RunFolder(tmp_path, name)
 
 

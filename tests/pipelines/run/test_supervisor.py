@@ -166,6 +166,15 @@ def test_no_restart_means_none(session: Session, script: Script) -> None:
     assert len(session.queries) == 1
 
 
+def test_what_would_fail_again_is_not_restarted(session: Session, script: Script) -> None:
+    """The pipeline ends with the first failure, whatever number of restarts is allowed."""
+    fault = ModuleNotFoundError("No module named 'till'")
+    script.at(1, lambda: session.active[0].fail(fault))
+    with pytest.raises(PipelineFailed, match=r'"q" failed: .*till.*; it is not restarted'):
+        list(supervise(session, starting(session, "q"), script))
+    assert len(session.queries) == 1
+
+
 @pytest.mark.parametrize(("rows", "calm_s"), [(5, 300.0), (0, 1.0)])
 def test_work_or_calm_ends_the_row_of_failures(
     session: Session, script: Script, rows: int, calm_s: float

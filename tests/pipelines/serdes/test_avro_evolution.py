@@ -209,7 +209,7 @@ def test_named_types_by_alias_and_by_short_name() -> None:
             {"type": "fixed", "name": "F", "size": 3},
             "of 2 bytes",
         ),
-        ("int", ["null", "string"], "no branch of the reader's union"),
+        ("int", ["null", "string"], "not a branch of the reader's union"),
         ({"type": "array", "items": "int"}, {"type": "map", "values": "int"}, "array of int"),
         (
             record(),

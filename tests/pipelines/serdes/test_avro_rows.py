@@ -186,14 +186,25 @@ def test_a_column_that_cannot_hold_avro_is_refused_early(spark: SparkSession) ->
         rows.select(from_avro("number", '"string"'))
 
 
+@pytest.mark.parametrize(
+    "neighbour",
+    [
+        "org.apache.spark.sql.catalyst.expressions.GenericInternalRow",  # has the class already
+        "org.apache.spark.sql.execution.SparkPlan",  # PySpark's own exception: another package
+    ],
+)
 def test_a_spark_that_is_not_known_decodes_over_arrow(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    spark: SparkSession,
+    neighbour: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """What is used of Spark inside may be gone in another version: the column still works."""
     from headrace.pipelines.serdes import from_avro
     from headrace.pipelines.serdes.avro import rows as module
 
     monkeypatch.setattr(module, "_CLASS", f"{module._PACKAGE}.AvroRowsOfAnotherAge")
+    monkeypatch.setattr(module, "_NEIGHBOUR", neighbour)
     values = spark.createDataFrame([(b"\x02\x02\x06abc",)], "value binary")
     decoded = values.select(from_avro("value", PAYMENT).alias("v"))
     assert "goes through Python workers" in caplog.text

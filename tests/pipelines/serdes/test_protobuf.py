@@ -248,7 +248,9 @@ def test_values_that_do_not_suit_the_message(protos: bytes) -> None:
 
 def test_descriptor_sets_that_cannot_be_used(protos: bytes, tmp_path: Any) -> None:
     """What is missing or ambiguous is said in words."""
-    with pytest.raises(ConfigError, match="no one message of the descriptor set is named Nobody"):
+    with pytest.raises(
+        ConfigError, match="not exactly one message of the descriptor set is named Nobody"
+    ):
         find_message(protos, "Nobody")
     with pytest.raises(ConfigError, match="not a descriptor set"):
         find_message(b'syntax = "proto3";', "X")

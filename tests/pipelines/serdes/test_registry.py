@@ -196,7 +196,10 @@ def test_any_bytes_are_a_value_or_a_reason(
     texts = {
         SchemaType.AVRO: record(ID, NOTE),
         SchemaType.JSON: '{"type":"object"}',
-        SchemaType.PROTOBUF: 'syntax = "proto3"; message A { string s = 1; A a = 2; }',
+        SchemaType.PROTOBUF: (
+            'syntax = "proto3"; import "validate/validate.proto"; '
+            "message A { string s = 1 [(validate.rules).string.min_len = 1]; A a = 2; }"
+        ),
     }
     number = client.register(topic, schema_type, texts[schema_type])
     schema = client.lookup(topic, schema_type, texts[schema_type])

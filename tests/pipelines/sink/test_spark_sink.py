@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql import functions as f
 
+from headrace.pipelines import topic_writer
 from headrace.testing import Broker
 from tests.pipelines.sink.stage import new_topic, read_all, values
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 TASKS = 4
 ROWS_PER_TASK = 50
-QUERY_TIMEOUT_SECONDS = 60
+QUERY_TIMEOUT_SECONDS = 180
 COST_OF_A_FILE = "spark.sql.files.openCostInBytes"
 
 
@@ -49,7 +51,9 @@ class Lines:
     def forget_last_commit(self) -> None:
         """What the checkpoint looks like when the driver dies before a batch is done."""
         commits = [path for path in (self.checkpoint / "commits").iterdir() if path.name.isdigit()]
-        max(commits, key=lambda path: int(path.name)).unlink()
+        last = max(commits, key=lambda path: int(path.name))
+        last.unlink()
+        last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
 
 
 @pytest.fixture
@@ -209,6 +213,43 @@ def test_named_writes_in_foreach_batch_are_part_of_the_batch(
     assert values(bootstrap, topics["even"]) == lines.expected[::2]
     assert values(bootstrap, topics["odd"]) == lines.expected[1::2]
     assert values(bootstrap, topics["nameless"]) == sorted(lines.expected * 2)
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("written_by", ["sink", "foreachBatch"])
+def test_changed_results_are_appended_exactly_once(
+    lines: Lines, headrace_broker: Broker, written_by: str
+) -> None:
+    """Output mode update: each batch writes what it changed, also when it is repeated.
+
+    The second batch comes from a session that the first one's was not asked about.
+    """
+    bootstrap = headrace_broker.bootstrap_servers
+    topic = new_topic(bootstrap)
+
+    def count() -> None:
+        counts = lines.read().groupBy(f.expr("value % 5").cast("int").alias("rest")).count()
+        rows = counts.select(f.to_json(f.struct("rest", "count")).alias("value"))
+        options = {"kafka.bootstrap.servers": bootstrap}
+        writer = rows.writeStream.outputMode("update")
+        if written_by == "sink":
+            writer = writer.format("headrace").options(**options).option("topic", topic)
+        else:
+            writer = writer.foreachBatch(topic_writer(topic, options=options))
+        writer = writer.option("checkpointLocation", str(lines.checkpoint))
+        run(writer.trigger(availableNow=True).start())
+
+    expected: list[dict[str, int]] = []
+    for session in (lines.spark, lines.spark.newSession()):
+        lines.spark = session
+        lines.add()
+        each = len(lines.expected) // 5
+        expected += [{"rest": rest, "count": each} for rest in range(5)]
+        for _ in range(2):
+            count()
+            found = [json.loads(value) for value in values(bootstrap, topic)]
+            assert sorted(map(str, found)) == sorted(map(str, expected))
+            lines.forget_last_commit()
 
 
 def test_complete_results_are_appended_as_they_come(lines: Lines, headrace_broker: Broker) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pytest
@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from headrace.errors import ConfigError
 from headrace.pipelines.columns.schema import arrow_schema
 from headrace.pipelines.datasource import HeadraceDataSource
-from headrace.pipelines.source.filters import Condition, narrow
+from headrace.pipelines.source.filters import EVERYTHING, Condition, narrow
 from headrace.pipelines.source.gaps import DataLost
 from headrace.pipelines.source.readers import BatchReader
 from tests.pipelines.source.topics import Topics
@@ -29,7 +29,11 @@ def _schema() -> StructType:
 
 def _rows(reader: BatchReader) -> list[list[tuple[int, int]]]:
     """Partition and offset of the rows of each task, after the reader went to a worker."""
-    tasks = pickle.loads(pickle.dumps(list(reader.partitions())))
+    return _rows_of(reader, reader.partitions())
+
+
+def _rows_of(reader: BatchReader, planned: Sequence[InputPartition]) -> list[list[tuple[int, int]]]:
+    tasks = pickle.loads(pickle.dumps(list(planned)))
     worker = pickle.loads(pickle.dumps(reader))
     return [
         [
@@ -114,7 +118,7 @@ def test_conditions_narrow_what_is_fetched(
 
 def test_a_task_without_a_range_reads_nothing(topics: Topics, topic: str) -> None:
     """Spark makes one when there is nothing to read."""
-    rows = BatchReader(topics.batch_options(subscribe=topic)).read(InputPartition(None))
+    rows = BatchReader(topics.batch_options(subscribe=topic), EVERYTHING).read(InputPartition(None))
     assert isinstance(rows, Iterator)
     assert list(rows) == []
 
@@ -124,3 +128,60 @@ def test_the_columns_cannot_be_chosen() -> None:
     source = HeadraceDataSource({"subscribe": "orders"})
     with pytest.raises(ConfigError, match=r"schema\(id\).*decode them in the query"):
         source.reader(StructType().add("id", "integer"))
+
+
+def test_a_plan_that_is_used_again_reads_what_is_there_then(topics: Topics) -> None:
+    """Outside of the optimizer rule Spark keeps a plan for every query over a DataFrame."""
+    topic = topics.create(partitions=2)
+    topics.produce(topic, [b"v"] * 4, partition=0)
+    reader = BatchReader(topics.batch_options(subscribe=topic))
+    plan = reader.partitions()
+    assert _rows_of(reader, plan) == [_span(0, 0, 4)]
+    topics.produce(topic, [b"v"] * 2, partition=0)
+    topics.produce(topic, [b"v"] * 3, partition=1)
+    topics.grow(topic, 3)
+    topics.produce(topic, [b"v"], partition=2)
+    topics.forget_before(topic, 0, 2)
+    assert _rows_of(reader, plan) == [_span(0, 2, 6) + _span(1, 0, 3) + _span(2, 0, 1)]
+
+
+def test_a_divided_plan_that_is_used_again_has_no_row_twice(topics: Topics) -> None:
+    """The offsets between the tasks of a partition stay; its ends are those of the log."""
+    topic = topics.create(partitions=1)
+    topics.produce(topic, [b"v"] * 9)
+    reader = BatchReader(topics.batch_options(subscribe=topic, minPartitions=3))
+    plan = reader.partitions()
+    assert _rows_of(reader, plan) == [_span(0, 0, 3), _span(0, 3, 6), _span(0, 6, 9)]
+    topics.produce(topic, [b"v"] * 2)
+    topics.forget_before(topic, 0, 4)
+    assert _rows_of(reader, plan) == [[], _span(0, 4, 6), _span(0, 6, 11)]
+    topics.recreate(topic, partitions=2)
+    topics.produce(topic, [b"v"] * 5, partition=0)
+    topics.produce(topic, [b"v"], partition=1)
+    assert _rows_of(reader, plan) == [_span(0, 0, 3) + _span(1, 0, 1), _span(0, 3, 5), []]
+
+
+def test_a_plan_of_topics_that_come_and_go(topics: Topics) -> None:
+    """A pattern may match nothing at first; a topic that was named must be there."""
+    reader = BatchReader(topics.batch_options(subscribePattern="comes-and-goes-.*"))
+    plan = reader.partitions()
+    assert _rows_of(reader, plan) == [[]]
+    topic = topics.create(name="comes-and-goes-1")
+    topics.produce(topic, [b"v"] * 2)
+    assert _rows_of(reader, plan) == [_span(0, 0, 2)]
+    named = BatchReader(topics.batch_options(subscribe=topic))
+    plan_by_name = named.partitions()
+    topics.delete(topic)
+    assert _rows_of(reader, plan) == [[]]
+    with pytest.raises(ConfigError, match=f"{topic} cannot be found"):
+        _rows_of(named, plan_by_name)
+
+
+def test_a_plan_of_one_query_alone_is_fixed(topics: Topics) -> None:
+    """What Spark repeats after a failure, it reads again as it was."""
+    topic = topics.create()
+    topics.produce(topic, [b"v"] * 3)
+    reader = BatchReader(topics.batch_options(subscribe=topic), EVERYTHING)
+    plan = reader.partitions()
+    topics.produce(topic, [b"v"] * 2)
+    assert _rows_of(reader, plan) == [_span(0, 0, 3)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headrace.pipelines import source_environment
 from headrace.pipelines.source import scans
 from headrace.pipelines.source.scans import read_for_each_plan
 from tests.pipelines.source.topics import Topics, rows_of
@@ -180,6 +181,20 @@ def test_a_session_that_is_not_ours_has_the_same_rows(
     assert frame.where("partition = 0").union(frame.where("offset < 2")).count() == 26
 
 
+def test_a_session_that_is_not_ours_sees_what_is_there_when_a_query_begins(
+    spark: SparkSession, topics: Topics
+) -> None:
+    """There Spark has one plan for all queries, and each of them must not repeat the first."""
+    topic = topics.create(partitions=2)
+    topics.produce(topic, [b"a"] * 3)
+    frame = rows_of(spark.newSession(), topics, topic, minPartitions="2")
+    assert frame.count() == 3
+    topics.produce(topic, [b"b"] * 4)
+    topics.produce(topic, [b"c"] * 2, partition=1)
+    assert (frame.count(), frame.where("partition = 1").count()) == (9, 2)
+    assert len(set(places(frame))) == 9
+
+
 def test_pushdown_of_spark_itself_changes_nothing(
     spark: SparkSession, topics: Topics, topic: str
 ) -> None:
@@ -204,19 +219,36 @@ def test_the_rule_is_added_once(spark: SparkSession, topics: Topics, topic: str)
     assert rows_of(other, topics, topic).where("partition = 1").rdd.getNumPartitions() == 1
 
 
+@pytest.mark.parametrize(
+    "neighbour",
+    [
+        f"{scans._PACKAGE}.ScanOfAnotherAge",  # there is no such class
+        "org.apache.spark.sql.execution.SparkPlan",  # PySpark's own exception: another package
+    ],
+)
 def test_a_spark_of_another_age_reads_all(
     spark: SparkSession,
     topics: Topics,
     topic: str,
+    neighbour: str,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Where what the rule needs is not there, one warning says what that means."""
     monkeypatch.setattr(scans, "_CLASS", f"{scans._PACKAGE}.ScansOfAnotherAge")
-    monkeypatch.setattr(scans, "_NEIGHBOUR", f"{scans._PACKAGE}.ScanOfAnotherAge")
+    monkeypatch.setattr(scans, "_NEIGHBOUR", neighbour)
     other = spark.newSession()
     read_for_each_plan(other)
     (warning,) = (record.getMessage() for record in caplog.records if record.name == scans.__name__)
-    assert warning.startswith("This Spark is not known: batch reads fetch all rows")
+    assert warning.startswith("This Spark is not known: batch reads fetch all records")
     frame = rows_of(other, topics, topic).where("partition = 1")
     assert (frame.count(), frame.rdd.getNumPartitions()) == (20, 3)
+
+
+def test_a_spark_that_keeps_its_sources_in_another_way(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PySpark has an exception of its own for a source that is not found; nothing is to be done."""
+    monkeypatch.setattr(source_environment, "SOURCE", "a-source-of-another-age")
+    assert source_environment.environment_of(spark) is None
+    source_environment.settle(spark)

@@ -23,7 +23,7 @@ def test_life_of_a_kek(registry: RunningRegistry, kek: str) -> None:
     """Listed, read, changed, deleted softly, restored, deleted for good."""
     name = kek.rpartition("/")[2]
     assert name in registry.call("GET", KEKS).body
-    assert registry.call("GET", f"{KEKS}?subjectPrefix={name}").body == [name]
+    assert registry.call("GET", f"{KEKS}?subjectPrefix={name}").body == [], "it has no DEK"
     assert registry.call("GET", kek).body["kmsType"] == "local-kms"
     assert registry.call("PUT", kek, {"doc": "why"}).body["doc"] == "why"
     assert registry.call("DELETE", f"{kek}?permanent=true").code == 40471
@@ -38,8 +38,10 @@ def test_life_of_a_kek(registry: RunningRegistry, kek: str) -> None:
 
 
 def test_refusals_of_keks(registry: RunningRegistry, kek: str) -> None:
-    """40971 for another key of the name, 42271 for what is no key, 40470 for unknown ones."""
+    """40971 for a key of the name, 42271 for what is no key, 40470 for unknown ones."""
     name = kek.rpartition("/")[2]
+    same = {"name": name, "kmsType": "local-kms", "kmsKeyId": "k1", "shared": False}
+    assert registry.call("POST", KEKS, same).code == 40971
     other = {"name": name, "kmsType": "local-kms", "kmsKeyId": "k2"}
     assert registry.call("POST", KEKS, other).code == 40971
     assert registry.call("POST", KEKS, {"name": "1 x"}).code == 42271
@@ -58,7 +60,9 @@ def test_life_of_a_dek(registry: RunningRegistry, kek: str, subject: str) -> Non
     path = f"{kek}/deks/{subject}"
     assert registry.call("POST", path, second).body["version"] == 2
     assert registry.call("POST", path, {**second, "subject": "other"}).code == 42271
+    assert registry.call("POST", path, second).code == 40971
     assert registry.call("GET", f"{kek}/deks").body == [subject]
+    assert kek.rpartition("/")[2] in registry.call("GET", f"{KEKS}?subjectPrefix={subject}").body
     chosen = "?algorithm=AES256_SIV"
     assert registry.call("GET", path + chosen).body["encryptedKeyMaterial"] == "AAAA"
     assert registry.call("GET", f"{path}/versions{chosen}").body == [1, 2]

@@ -27,15 +27,39 @@ def unique(subject: str) -> dict[str, object]:
 
 @pytest.mark.spec("slides:G17")
 def test_get_schema_by_id(registry: RunningRegistry, subject: str) -> None:
-    """`GET /schemas/ids/{id}` returns the schema, without its type if that is Avro."""
+    """`GET /schemas/ids/{id}` returns the schema with its type, GUID, time and deletion."""
     schema_id = registered(registry, subject, unique(subject))
     answer = registry.call("GET", f"/schemas/ids/{schema_id}")
-    assert (answer.status, answer.body) == (200, unique(subject))
-    extended = registry.call("GET", f"/schemas/ids/{schema_id}", headers=EXTENDED).body
-    assert len(extended["guid"]) == 36, "for clients that accept properties which they do not know"
+    known = {**unique(subject), "schemaType": "AVRO", "deleted": False}
+    assert (answer.status, {**answer.body, **known}) == (200, answer.body)
+    assert set(answer.body) - set(known) == {"guid", "ts"}
+    assert len(answer.body["guid"]) == 36
     again = registry.call("GET", f"/schemas/ids/{schema_id}?subject={subject}&fetchMaxId=true")
     assert (again.body["subject"], again.body["version"]) == (subject, 1)
     assert again.body["maxId"] >= schema_id
+
+
+def test_annotations_that_no_file_defines_are_kept(registry: RunningRegistry, subject: str) -> None:
+    """A schema with options for validation and gateways is read as it was written."""
+    annotated = (
+        'syntax = "proto3";\n\nimport "google/api/annotations.proto";\n'
+        'import "buf/validate/validate.proto";\n\nmessage M {\n'
+        "  string a = 1 [(buf.validate.field).string.min_len = 1];\n}\n\nservice S {\n"
+        "  rpc Get (.M) returns (.M) {\n"
+        '    option (google.api.http) = { get: "/v1/{a}" };\n  };\n}\n'
+    )
+    body: dict[str, object] = {"schema": annotated, "schemaType": "PROTOBUF"}
+    schema_id = registered(registry, subject, body)
+    assert registry.call("GET", f"/schemas/ids/{schema_id}").body["schema"] == annotated
+    path = f"/compatibility/subjects/{subject}/versions/latest?verbose=true"
+    changed = {**body, "schema": annotated.replace("string a = 1", "bool a = 1")}
+    answer = registry.call("POST", path, changed).body
+    assert "FIELD_SCALAR_KIND_CHANGED" in answer["messages"][0]
+    lost = {**body, "schema": annotated.replace("string a = 1", "buf.validate.Lost a = 1")}
+    refused = registry.call("POST", f"/subjects/{subject}/versions", lost)
+    assert refused.code == 42201
+    assert '"buf.validate.Lost" is not defined' in refused.body["message"]
+    assert 'the import "buf/validate/validate.proto" was not found' in refused.body["message"]
 
 
 def test_get_schema_by_id_in_a_form(registry: RunningRegistry, subject: str) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.errors import ConfigError
-from headrace.registry.auth import Role, hashed, read_users
+from headrace.registry.auth import hashed
 from headrace.testing import Broker
 from tests.registry.certificates import make_pem
 from tests.registry.running import RunningRegistry
@@ -37,6 +36,7 @@ def secured(
         "authentication.method": "BASIC",
         "authentication.realm": 'the "realm"',
         "authentication.users.file": str(users),
+        "authentication.failures.per.minute": "1000",
         "listeners": "https://127.0.0.1:0",
         "inter.instance.protocol": "https",
         "ssl.keystore.location": str(pem),
@@ -99,8 +99,36 @@ def test_roles(secured: RunningRegistry, tls: ssl.SSLContext, subject: str) -> N
 
 
 def test_health_needs_no_user(secured: RunningRegistry, tls: ssl.SSLContext) -> None:
-    """Whoever restarts services has no password."""
-    assert secured.call("GET", "/healthz", tls=tls).status == 200
+    """A supervisor has no password; all else needs a user, as it does in the REST Proxy."""
+    for path in ("/healthz", "/healthz/"):
+        assert secured.call("GET", path, tls=tls).status == 200
+    for path in ("/", "/metrics", "/openapi.json", "/nowhere"):
+        assert secured.call("GET", path, tls=tls).status == 401
+    for path in ("/metrics", "/openapi.json"):
+        assert secured.call("GET", path, user=ROB, tls=tls).status == 200
+
+
+def test_wrong_passwords_are_limited_by_address(
+    registry_broker: Broker, names: dict[str, str], tmp_path: Path
+) -> None:
+    """429 with Retry-After, and no password is checked until then; who signed in goes on."""
+    users = tmp_path / "users"
+    users.write_text(f"ann: {hashed('secret')}, admin\n")
+    properties = {
+        "authentication.method": "BASIC",
+        "authentication.users.file": str(users),
+        "authentication.failures.per.minute": "3",
+        **names,
+    }
+    with RunningRegistry(registry_broker.bootstrap_servers, **properties) as running:
+        assert running.call("GET", "/subjects", user=ANN).status == 200
+        answers = [running.call("GET", "/subjects", user=f"ann:{n}") for n in range(8)]
+        assert [answer.status for answer in answers[:3]] == [401] * 3
+        refused = next(answer for answer in answers if answer.status == 429)
+        assert 1 <= int(refused.headers["retry-after"]) <= 60
+        assert refused.code == 42901
+        assert running.call("GET", "/subjects", user=ANN).status == 200
+        assert running.call("GET", "/healthz").status == 200
 
 
 def test_tls_is_verified(secured: RunningRegistry) -> None:
@@ -129,18 +157,3 @@ def test_a_follower_forwards_over_tls_with_the_users_name(
         assert follower.call("POST", path, SCHEMA, user=DAN, tls=tls).status == 200
         assert follower.call("POST", path, SCHEMA, user=ROB, tls=tls).status == 403
         assert secured.call("GET", path, user=ROB, tls=tls).body == [1]
-
-
-# -- the file of users -----------------------------------------------------------------------------
-
-
-def test_everybody_has_a_role(tmp_path: Path) -> None:
-    """One of three, in any case; a line without one is refused."""
-    file = tmp_path / "users"
-    file.write_text("a: plain:a, admin\nb: plain:b, developer\nc: plain:c, READ-ONLY\n")
-    users = read_users(str(file))
-    assert [user.role for user in users.values()] == [Role.ADMIN, Role.DEVELOPER, Role.READ_ONLY]
-    for bad in ("a: plain:b, boss", "a: plain:b"):
-        file.write_text(bad)
-        with pytest.raises(ConfigError, match=r"line 1: .* one of the roles"):
-            read_users(str(file))

@@ -127,6 +127,8 @@ def test_compatibility(registry: RunningRegistry, subject: str) -> None:
     verbose = registry.call("POST", f"{path}/latest?verbose=true", BROKEN).body
     assert verbose["is_compatible"] is False
     assert any("TYPE_MISMATCH" in message for message in verbose["messages"])
+    verbose = registry.call("POST", f"{path}/latest?verbose=true", V1).body
+    assert verbose == {"is_compatible": True, "messages": []}
     assert registry.call("POST", f"{path}/9", V1).code == 40402
     assert registry.call("POST", f"{path}/x", V1).code == 42202
     assert registry.call("POST", f"{path}/1", {"schema": "x"}).code == 42201
@@ -166,3 +168,20 @@ def test_health_and_metrics(registry: RunningRegistry) -> None:
     assert 'route="/subjects/{subject}/versions",method="GET",status="404"' in text
     assert "some-name" not in text
     assert "\nschema_registry_primary 1\n" in text
+
+
+def test_the_global_context(registry: RunningRegistry, subject: str) -> None:
+    """`:.__GLOBAL:` has settings that every context inherits, and no subjects."""
+    path = "/config/:.__GLOBAL:"
+    assert registry.call("GET", path).code == 40408
+    try:
+        registry.call("PUT", path, {"compatibility": "NONE"})
+        inherited = registry.call("GET", f"/config/:.c:{subject}?defaultToGlobal=true").body
+        assert inherited == {"compatibilityLevel": "NONE"}
+        assert registry.call("GET", "/config?defaultToGlobal=true").body == inherited
+        assert registry.call("GET", "/config").body == {"compatibilityLevel": "BACKWARD"}
+        assert registry.call("GET", "/contexts/.__GLOBAL/config").body == inherited
+    finally:
+        assert registry.call("DELETE", path).status == 200
+    refused = registry.call("POST", f"/subjects/:.__GLOBAL:{subject}/versions", V1)
+    assert (refused.status, refused.code) == (422, 42208)

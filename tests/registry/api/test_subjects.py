@@ -118,6 +118,10 @@ def test_deletion_of_a_version(registry: RunningRegistry, subject: str) -> None:
     register(registry, subject)
     register(registry, subject, V2)
     path = f"/subjects/{subject}/versions"
+    none = registry.call("GET", f"{path}?deletedOnly=true")
+    assert (none.status, none.body) == (200, [])
+    assert registry.call("POST", f"/subjects/{subject}", {"schema": ""}).code == 40403
+    assert registry.call("POST", f"/subjects/{subject}-none", {"schema": ""}).code == 40401
     assert registry.call("DELETE", f"{path}/9").code == 40402
     assert registry.call("DELETE", f"{path}/x").code == 42202
     assert registry.call("DELETE", f"/subjects/{subject}-none/versions/1").code == 40401

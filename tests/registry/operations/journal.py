@@ -111,7 +111,7 @@ def contents_of(state: RegistryState) -> list[str]:
     records = (f"{each.key!r} {each.value!r} {each.timestamp_ms}" for each in snapshot(state))
     by_id = [
         f"{context} {schema_id} {[(each.subject, each.version) for each in versions]} "
-        f"{state.encoded_schema(schema_id, context, extended=True)!r}"
+        f"{state.encoded_schema(schema_id, context)!r}"
         for context, index in state.versions.contexts.items()
         for schema_id, versions in index.by_id.items()
     ]

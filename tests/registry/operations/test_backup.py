@@ -73,7 +73,7 @@ def test_what_the_console_consumer_prints_is_read() -> None:
 )
 def test_a_line_that_is_no_record_is_named(line: str) -> None:
     """The fault says which line, and what was expected."""
-    with pytest.raises(CorruptData, match="line 2 of the backup is no record"):
+    with pytest.raises(CorruptData, match="line 2 of the backup is not a record"):
         list(import_records(['{"key":{},"value":null}', line]))
 
 

@@ -18,6 +18,7 @@ from headrace.registry.deks import (
     delete_kek,
     get_dek,
     get_kek,
+    undelete_dek,
 )
 from headrace.registry.deletion import delete_subject, delete_version
 from headrace.registry.entities import (
@@ -116,8 +117,10 @@ def _owned_subject(journal: Journal) -> None:
 
 def _deleted_key(journal: Journal) -> None:
     journal.do(create_kek(journal.state, CreateKekRequest("old", "aws-kms", "arn")))
+    key = CreateDekRequest("a", None, None, "ZW5j", deleted=True)
+    journal.do(create_dek(journal.state, "old", key))
     journal.do(delete_kek(journal.state, "old"))
-    create_kek(journal.state, CreateKekRequest("old", "aws-kms", "arn"))
+    undelete_dek(journal.state, "old", "a")
 
 
 def schema(text: str | None = USER, kind: str | None = None) -> RegisterSchemaRequest:
@@ -199,7 +202,9 @@ TABLE: list[tuple[int, str, Provocation]] = [
     ),
     (42201, "Invalid schema type XML", lambda j: j.register("a", "{}", kind="XML")),
     (42201, "Empty schema", lambda j: j.register("new", " ")),
-    (42201, "Empty schema", lambda j: look_up(j.state, "a", schema(None))),
+    (40403, "Schema not found", lambda j: look_up(j.state, "a", schema(None))),
+    (40403, "Schema not found", lambda j: look_up(j.state, "a", schema(" "))),
+    (40401, "Subject 'x' not found.", lambda j: look_up(j.state, "x", schema(""))),
     (
         42201,
         'Invalid schema, details: No schema reference found for subject "x" and version 1',

@@ -40,7 +40,6 @@ from headrace.registry.look_up import (
     look_up,
 )
 from headrace.registry.modes import set_mode
-from headrace.registry.replies import plain
 
 from .journal import TEAM, USER, USER_WITH_NAME, Journal, as_json
 
@@ -84,17 +83,29 @@ def test_versions_are_listed(journal: Journal) -> None:
     assert list_versions(journal.state, "a", deleted=True, offset=1, limit=5) == [2]
 
 
+def test_a_subject_without_deleted_versions_has_an_empty_list_of_them(journal: Journal) -> None:
+    """40401 is for subjects that do not exist, or of which nothing is left."""
+    assert list_versions(journal.state, "a", deleted_only=True) == []
+    assert list_versions(journal.state, "gone", deleted_only=True) == [1]
+    for subject, only in (("none", True), ("none", False), ("gone", False)):
+        with pytest.raises(RegistryError) as refused:
+            list_versions(journal.state, subject, deleted_only=only)
+        assert refused.value.error_code == 40401
+
+
 @pytest.mark.spec("slides:G15", "slides:G16")
 def test_a_version_is_read_by_number_or_as_the_latest(journal: Journal) -> None:
-    """The reply has the properties of Confluent's; Avro goes without saying."""
+    """The reply has the properties of Confluent's."""
     first = get_version(journal.state, "a", "1")
     assert as_json(first) == {
         "subject": "a",
         "version": 1,
         "id": 1,
         "guid": first.guid,
+        "schemaType": "AVRO",
         "schema": USER,
         "ts": first.ts,
+        "deleted": False,
     }
     assert get_version(journal.state, "a", "latest").version == 2
     assert get_version(journal.state, "a", "-1").version == 2
@@ -128,24 +139,32 @@ def test_a_schema_is_read_by_its_id(journal: Journal) -> None:
 def test_the_body_of_a_schema_by_id_is_ready(journal: Journal) -> None:
     """What is sent again and again is encoded once, and not longer than it is true."""
     state = journal.state
-    body = state.encoded_schema(1, extended=True)
+    body = state.encoded_schema(1)
     assert body is not None
-    assert body is state.encoded_schema(1, extended=True)
-    assert b'"deleted"' not in body
-    assert state.encoded_schema(1, ".c", extended=True) != body
+    assert body is state.encoded_schema(1)
+    assert b'"deleted":false' in body
+    assert state.encoded_schema(1, ".c") != body
     assert state.encoded_schema(99) is None
     for subject in ("a", "b"):
         journal.do(delete_subject(state, subject))
-    assert b'"deleted":true' in (state.encoded_schema(1, extended=True) or b"")
+    assert b'"deleted":true' in (state.encoded_schema(1) or b"")
 
 
-def test_older_clients_get_what_they_know(journal: Journal) -> None:
-    """Without GUID, time and deletion, unless a client accepts what it does not know."""
-    body = journal.state.encoded_schema(1)
+def test_replies_have_the_properties_of_confluents(journal: Journal) -> None:
+    """The type of Avro, too; time and deletion where a version is read, not where it is found."""
+    state = journal.state
+    body = state.encoded_schema(1)
     assert body is not None
-    assert as_json(msgspec.Raw(body)) == {"schema": USER}
-    schema = plain(get_version(journal.state, "gone", "1", deleted=True))
-    assert as_json(schema) == {"subject": "gone", "version": 1, "id": 3, "schema": '"long"'}
+    version = state.versions.by_id(".", 1)[0]
+    shown = {"guid": version.content.guid, "schemaType": "AVRO"}
+    stored = {**shown, "schema": USER, "ts": version.ts_ms, "deleted": False}
+    assert as_json(msgspec.Raw(body)) == stored
+    named = {"subject": "a", "version": 1, "id": 1}
+    assert as_json(get_version(state, "a", "1")) == {**named, **stored}
+    found = as_json(look_up(state, "a", RegisterSchemaRequest(schema=USER)))
+    assert found == {**named, **shown, "schema": USER}
+    assert as_json(list_schemas(state, prefix="a")[0]) == {**named, **stored}
+    assert get_version(state, "gone", "1", deleted=True).deleted is True
 
 
 @pytest.mark.spec("slides:G18")

@@ -23,20 +23,30 @@ from headrace.registry.look_up import get_schema_by_id, get_version, look_up
 from headrace.registry.modes import set_mode
 from headrace.registry.register import modify_tags, register
 
-from .journal import FIRST_TIMESTAMP_MS, TEAM, USER, USER_WITH_AGE, USER_WITH_NAME, Journal
+from .journal import TEAM, USER, USER_WITH_AGE, USER_WITH_NAME, Journal
 
 MESSAGE = 'syntax = "proto3";\nmessage M {\n  int32 id = 1;\n}\n'
 
 
 @pytest.mark.spec("slides:G01", "slides:G12")
 def test_the_first_schema_gets_id_and_version_one() -> None:
-    """The reply does not repeat the schema: clients would keep it in place of their own form."""
+    """The reply is the schema as it is stored, without its time."""
     journal = Journal()
     reply = journal.register("a")
-    assert (reply.id, reply.version, reply.schema) == (1, 1, None)
+    assert (reply.id, reply.version, reply.schema_type, reply.schema) == (1, 1, "AVRO", USER)
     assert get_version(journal.state, "a", "1").schema == USER
-    assert reply.ts == FIRST_TIMESTAMP_MS
+    assert (reply.ts, reply.deleted) == (None, None)
     assert reply.guid is not None
+
+
+def test_a_serialized_descriptor_is_not_answered_with_a_text() -> None:
+    """A client that sent one would keep the text in place of the form that it expects."""
+    journal = Journal()
+    journal.register("a", MESSAGE, kind="PROTOBUF")
+    serialized = get_version(journal.state, "a", "1", format="serialized").schema
+    reply = journal.register("b", serialized, kind="PROTOBUF")
+    assert (reply.id, reply.schema_type, reply.schema) == (1, "PROTOBUF", None)
+    assert journal.register("c", MESSAGE, kind="PROTOBUF").schema is not None
 
 
 @pytest.mark.spec("admin:SR-05")
@@ -92,7 +102,7 @@ def test_formats_do_not_share_ids() -> None:
     ]
     assert len(set(ids)) == 3
     stored = [get_version(journal.state, subject, "1") for subject in "abc"]
-    assert [each.schema_type for each in stored] == [None, "JSON", "PROTOBUF"]
+    assert [each.schema_type for each in stored] == ["AVRO", "JSON", "PROTOBUF"]
 
 
 def test_a_deleted_version_comes_back_as_a_new_one_with_its_id() -> None:

@@ -52,10 +52,64 @@ def test_settings_are_inherited_from_context_and_global() -> None:
         "FULL",
         "NONE",
         "NONE",
-        "FULL",
+        "BACKWARD",
     )
     assert get_config(state, ":.c:a") == Config(validate_fields=True)
     assert get_config(state, ":.c:b", default_to_global=True).normalize is True
+
+
+def test_the_global_context_is_inherited_by_all_others() -> None:
+    """Subject, context, `.__GLOBAL`, service: the settings without a subject are one context's."""
+    journal = Journal()
+    state = journal.state
+    journal.do(set_config(state, ":.__GLOBAL:", update('{"compatibility":"FULL"}')))
+    journal.do(set_mode(state, ":.__GLOBAL:", ModeUpdateRequest("READONLY")))
+    for subject in (None, "a", ":.c:", ":.c:a"):
+        assert get_config(state, subject, default_to_global=True).compatibility_level == "FULL"
+        assert get_mode(state, subject, default_to_global=True).mode == "READONLY"
+    assert get_config(state).compatibility_level == "BACKWARD"
+    assert get_mode(state).mode == "READWRITE"
+    assert get_config(state, ":.__GLOBAL:").compatibility_level == "FULL"
+    with pytest.raises(RegistryError) as refused:
+        journal.register(":.c:a")
+    assert refused.value.error_code == 42205
+    journal.do(set_mode(state, None, ModeUpdateRequest("READWRITE")))
+    journal.do(set_config(state, None, update('{"compatibility":"NONE"}')))
+    assert journal.register("a").id == 1
+    assert get_mode(state, ":.c:a", default_to_global=True).mode == "READONLY"
+    assert get_config(state, "a", default_to_global=True).compatibility_level == "NONE"
+    assert get_config(state, ":.c:a", default_to_global=True).compatibility_level == "FULL"
+    assert list_contexts(state) == ["."]
+    journal.do(delete_mode(state, ":.__GLOBAL:"))
+    journal.do(delete_config(state, ":.__GLOBAL:"))
+    assert get_config(state, ":.c:a", default_to_global=True).compatibility_level == "BACKWARD"
+
+
+@pytest.mark.parametrize("subject", [":.__GLOBAL:a", ":.__GLOBAL:", "__EMPTY", ":.c:__GLOBAL"])
+def test_names_that_no_subject_may_have(subject: str) -> None:
+    """The global context has settings only, and two names are reserved in every context."""
+    journal = Journal()
+    with pytest.raises(RegistryError) as refused:
+        journal.register(subject)
+    assert refused.value.error_code == 42208
+
+
+def test_the_global_context_cannot_be_deleted() -> None:
+    """Its scope is everything, so its settings are deleted one by one."""
+    journal = Journal()
+    journal.do(set_config(journal.state, "a", update('{"compatibility":"FULL"}')))
+    with pytest.raises(RegistryError) as refused:
+        delete_context(journal.state, ".__GLOBAL")
+    assert refused.value.error_code == 42208
+    assert "a" in journal.state.configs
+
+
+def test_import_for_all_needs_an_empty_registry() -> None:
+    """The global context is that of every subject."""
+    journal = Journal()
+    journal.register(":.c:a")
+    with pytest.raises(RegistryError, match=r"found existing subjects: :\.c:a"):
+        set_mode(journal.state, ":.__GLOBAL:", ModeUpdateRequest("IMPORT"))
 
 
 @pytest.mark.parametrize("name", [":.:", ":."])

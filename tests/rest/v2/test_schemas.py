@@ -126,7 +126,7 @@ def test_42201_and_42202_for_schemas_that_are_missing(proxy: Service, topic: str
         ("protobuf", {"nobody": 1}),
     ],
 )
-def test_42203_for_a_value_that_does_not_fit(
+def test_400_for_a_value_that_does_not_fit(
     proxy: Service, topic: str, form: str, bad: object
 ) -> None:
     """The record is named, and none of the request is sent."""
@@ -135,8 +135,8 @@ def test_42203_for_a_value_that_does_not_fit(
     status, code, message = error_of(
         proxy.post(f"/topics/{topic}", body, content_type=embedded(form))
     )
-    assert (status, code) == (422, 42203)
-    assert message.startswith("Conversion of JSON to Object failed: records[1]")
+    assert (status, code) == (400, 400)
+    assert message.startswith("Bad Request: records[1]")
     assert proxy.get(f"/topics/{topic}/partitions/0/offsets").json["end_offset"] == 0
 
 
@@ -156,10 +156,10 @@ def test_42205_for_a_schema_that_is_none(proxy: Service, topic: str, form: str, 
     assert error_of(reply)[:2] == (422, 42205)
 
 
-def test_42205_for_ids_that_are_unknown_or_of_another_format(proxy: Service, topic: str) -> None:
-    """An id is taken only if the registry has it, in the format of the request."""
+def test_ids_that_are_unknown_or_of_another_format(proxy: Service, topic: str) -> None:
+    """An id is taken only if the registry has it (42207), in the format of the request (42205)."""
     unknown = {"value_schema_id": 999_999, "records": [{"value": "x"}]}
-    assert error_of(proxy.post(f"/topics/{topic}", unknown, content_type=AVRO))[:2] == (422, 42205)
+    assert error_of(proxy.post(f"/topics/{topic}", unknown, content_type=AVRO))[:2] == (422, 42207)
     body = {"value_schema": '"string"', "records": [{"value": "x"}]}
     avro_id = proxy.post(f"/topics/{topic}", body, content_type=AVRO).json["value_schema_id"]
     other = {"value_schema_id": avro_id, "records": [{"value": {}}]}
@@ -167,13 +167,31 @@ def test_42205_for_ids_that_are_unknown_or_of_another_format(proxy: Service, top
     assert error_of(reply)[:2] == (422, 42205)
 
 
-def test_42205_for_a_schema_that_breaks_the_subject(proxy: Service, topic: str) -> None:
+def test_42207_for_an_id_of_another_subject(
+    proxy: Service, new_topic: Callable[..., str], topic: str
+) -> None:
+    """The schema of an id must be registered under the subject of this topic's key or value."""
+    body = {"value_schema": USER, "records": [{"value": VALUES["avro"][1]}]}
+    schema_id = proxy.post(f"/topics/{topic}", body, content_type=AVRO).json["value_schema_id"]
+    by_id = {"value_schema_id": schema_id, "records": [{"value": VALUES["avro"][1]}]}
+    assert proxy.post(f"/topics/{topic}", by_id, content_type=AVRO).status == 200
+    other = new_topic()
+    status, code, message = error_of(proxy.post(f"/topics/{other}", by_id, content_type=AVRO))
+    assert (status, code) == (422, 42207)
+    assert f"not registered under the subject {other}-value" in message
+    as_key = {"key_schema_id": schema_id, "records": [{"key": VALUES["avro"][1]}]}
+    reply = proxy.post(f"/topics/{topic}", as_key, content_type=AVRO)
+    assert error_of(reply)[:2] == (422, 42207)
+    assert proxy.get(f"/topics/{other}/partitions/0/offsets").json["end_offset"] == 0
+
+
+def test_42207_for_a_schema_that_breaks_the_subject(proxy: Service, topic: str) -> None:
     """Compatibility is the registry's decision, and its reason is told."""
     body = {"value_schema": '"string"', "records": [{"value": "x"}]}
     assert proxy.post(f"/topics/{topic}", body, content_type=AVRO).status == 200
     body = {"value_schema": '"int"', "records": [{"value": 1}]}
     status, code, message = error_of(proxy.post(f"/topics/{topic}", body, content_type=AVRO))
-    assert (status, code) == (422, 42205)
+    assert (status, code) == (422, 42207)
     assert "incompatible with an earlier schema" in message
 
 

@@ -79,6 +79,27 @@ def test_40402_for_a_partition_that_is_not_there(
     assert error_of(proxy.get(f"/topics/{topic}/partitions/{partition}{path}")) == NO_PARTITION
 
 
+@pytest.mark.parametrize("slashes", ["/", "//"])
+def test_a_slash_at_the_end_changes_nothing(proxy: Service, topic: str, slashes: str) -> None:
+    """In any version and with any method, as in the JVM's proxy."""
+    for path in ("/topics", f"/topics/{topic}", f"/topics/{topic}/partitions", "/brokers"):
+        assert proxy.get(path + slashes).json == proxy.get(path).json
+    clusters = proxy.get(f"/v3/clusters{slashes}").json
+    cluster_id = clusters["data"][0]["cluster_id"]
+    assert proxy.get(f"/v3/clusters/{cluster_id}/topics{slashes}").status == 200
+    body = {"records": [{"value": 1}]}
+    sent = proxy.post(f"/topics/{topic}{slashes}", body, content_type=embedded("json"))
+    assert sent.status == 200
+    created = proxy.post(f"/consumers/{topic}{slashes}", {"name": "one"})
+    assert created.status == 200
+    base = f"/consumers/{topic}/instances/one"
+    assert created.json["base_uri"] == proxy.url + base
+    assert proxy.get(f"{base}/subscription{slashes}?x=1").json == {"topics": []}
+    assert proxy.delete(base + slashes).status == 204
+    assert error_of(proxy.get(f"/topics/nowhere{slashes}")) == NO_TOPIC
+    assert proxy.get(f"/nowhere{slashes}").status == 404
+
+
 def test_406_for_an_answer_that_nobody_makes(proxy: Service) -> None:
     """Accept that excludes every type of the proxy."""
     for accept in ("text/html", "application/vnd.kafka.v2+json;q=0", "application/xml, image/*"):
@@ -93,6 +114,7 @@ def test_406_for_an_answer_that_nobody_makes(proxy: Service) -> None:
     ("accept", "answered"),
     [
         ("*/*", V2),
+        ("*/anything", V2),
         (None, V2),
         ("application/json", "application/json"),
         ("application/json;q=0.5, application/vnd.kafka.v2+json", V2),

@@ -112,7 +112,8 @@ def test_types(
         ({"timestamp": -1}, 400),
         ({"partition_id": -1}, 40402),
         ({"partition_id": 99}, 40403),
-        ({"partition_id": "0"}, 400),
+        ({"partition_id": "zero"}, 400),
+        ({"partition_id": "99"}, 40403),
     ],
 )
 def test_inline_errors(

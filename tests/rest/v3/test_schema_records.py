@@ -109,14 +109,14 @@ def test_strategies(
 @pytest.mark.parametrize(
     ("value", "code"),
     [
-        ({"type": "AVRO", "schema": USER, "data": {"age": "old"}}, 42207),
-        ({"type": "JSONSCHEMA", "schema": JSON_USER, "data": {"age": "old"}}, 42207),
-        ({"type": "PROTOBUF", "schema": PROTO_USER, "data": {"age": "old"}}, 42207),
+        ({"type": "AVRO", "schema": USER, "data": {"age": "old"}}, 400),
+        ({"type": "JSONSCHEMA", "schema": JSON_USER, "data": {"age": "old"}}, 400),
+        ({"type": "PROTOBUF", "schema": PROTO_USER, "data": {"age": "old"}}, 400),
         ({"type": "AVRO", "schema": "{", "data": 1}, 42205),
         ({"type": "AVRO", "schema": '"int"', "subject_name_strategy": "RECORD_NAME"}, 42205),
-        ({"schema_id": 999_999, "data": 1}, 42205),
-        ({"subject": "nobody-has-it", "data": 1}, 42205),
-        ({"subject": "nobody-has-it", "schema_version": 3, "data": 1}, 42205),
+        ({"schema_id": 999_999, "data": 1}, 42207),
+        ({"subject": "nobody-has-it", "data": 1}, 42207),
+        ({"subject": "nobody-has-it", "schema_version": 3, "data": 1}, 42207),
     ],
 )
 def test_what_does_not_fit(
@@ -157,4 +157,4 @@ def test_batch_by_schema(proxy: RunningProxy, cluster: str, topic: str) -> None:
     answer = proxy.ask("POST", f"{cluster}/topics/{topic}/records:batch", {"entries": entries})
     assert [each["id"] for each in answer.body["successes"]] == ["user", "key"]
     assert answer.body["successes"][1]["key"]["subject"] == f"{topic}-key"
-    assert [each["error_code"] for each in answer.body["failures"]] == [42207]
+    assert [each["error_code"] for each in answer.body["failures"]] == [400]

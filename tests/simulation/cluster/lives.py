@@ -30,6 +30,7 @@ from headrace.broker.dispatch import Dispatcher
 from headrace.broker.handlers import HANDLERS
 from headrace.broker.peer_connection import PeerLost
 from headrace.broker.peers import Peers
+from headrace.broker.server import ConnectionLimits
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.configs import topic_log_config
 from headrace.cluster.controller import Controllership
@@ -106,6 +107,7 @@ class _Listener:
 
     def __init__(self, life: BrokerLife) -> None:
         self.host = life.name
+        self.limits = ConnectionLimits(sys.maxsize, sys.maxsize, {})
         self._life = life
 
     async def start(self, dispatcher: Dispatcher) -> None:
@@ -353,7 +355,7 @@ def machines() -> Iterator[None]:
         put(metadata, "ops_for", _overheard(vars(metadata)["ops_for"]))
         put(metadata, "topic_log_config", _remembered(topic_log_config))
         put(node, "OsDisk", lambda _: machine().disk)
-        put(node, "_handle_limit", lambda: 0)
+        put(node, "raise_limit", lambda: 0)
         put(node, "_opener", lambda *_: machine().open_tree)
         put(uuid, "uuid4", lambda: machine().new_uuid())
         put(cluster_role, "Peers", SimulatedPeers)

@@ -129,11 +129,6 @@ class ServerConnection:
         """A quota is exceeded: what arrives from now on waits, as in the socket."""
         self.muted_until_ms = max(self.muted_until_ms, self._network.now_ms + duration_ms)
 
-    def pause(self) -> None:
-        """The broker is asked too much; the simulation asks on."""
-
-    def resume(self) -> None: ...
-
 
 class ClusterNetwork:
     """All connections of one world."""

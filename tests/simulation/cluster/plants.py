@@ -258,7 +258,7 @@ PLANTED: Final[dict[Plant, Expectation]] = {
     enter_before_catching_up: _breaks(1, "joins-in-sync"),
     keep_leading: _breaks(1, "all-in-sync", "images-agree", "progress"),
     decide_without_epoch: _breaks(1, "controller-acts"),
-    start_without_stepping_down: _breaks(13, "committed-survives"),
+    start_without_stepping_down: _breaks(19, "committed-survives"),
     run_ahead_of_the_leader: _breaks(1, "high-watermark"),
     forget_producers_when_cutting: _breaks(3, "no-duplicates", "no-gaps"),
     believe_every_transaction: _breaks(5, "no-hanging", "progress", "all-or-nothing"),
@@ -266,8 +266,8 @@ PLANTED: Final[dict[Plant, Expectation]] = {
     release_as_success: _breaks(1, "acknowledged-is-committed"),
     drop_old_replicas_first: _breaks(7, "isr-of-replicas", "committed-survives", "joins-in-sync"),
     forget_after_reconnect: _breaks(1, "images-agree", "progress", "all-in-sync"),
-    sleep_through_a_flush: _breaks(116, "all-in-sync", "progress"),
-    enter_from_an_earlier_life: _breaks(37, "joins-in-sync", "committed-survives"),
+    sleep_through_a_flush: _breaks(471, "all-in-sync", "progress"),
+    enter_from_an_earlier_life: _breaks(68, "joins-in-sync", "committed-survives"),
 }
 
 

@@ -2,7 +2,7 @@
 
 Behaviour: makes the partition of `__consumer_offsets` that keeps a group's offsets part of a
 transaction. Clients of transactions v2 leave this to TxnOffsetCommit (KIP-890). The others ask this
-before they look for the group's coordinator, so the topic is made here where nobody has asked yet.
+before they look for the group's coordinator, so the topic is made here if it does not exist yet.
 
 Version notes: v2 PRODUCER_FENCED (KIP-588) · v3 flexible · v4 TRANSACTION_ABORTABLE (KIP-890).
 """

@@ -68,7 +68,7 @@ def _decide_one(broker: Broker, image: ClusterImage, resource: AlterConfigsResou
         return alter_topic(image, resource.resource_name, configs)
     if resource.resource_type == ResourceType.BROKER:
         broker_id = broker_of(broker, resource.resource_name)
-        return alter_broker(image, broker_id, configs, broker.config)
+        return alter_broker(image, broker_id, configs, broker.config, broker.metadata.passwords)
     if resource.resource_type == ResourceType.GROUP:
         return alter_group(image, resource.resource_name, configs, broker.config)
     if resource.resource_type == ResourceType.CLIENT_METRICS:

@@ -2,7 +2,8 @@
 
 Behaviour: lets partitions move to another directory of `log.dirs` while they are written and read;
 the answer says that a move has begun, DescribeLogDirs shows how far it is. A path that is not in
-`log.dirs` is LOG_DIR_NOT_FOUND, a directory that failed KAFKA_STORAGE_ERROR. Asking for the
+`log.dirs` is LOG_DIR_NOT_FOUND, a directory that failed KAFKA_STORAGE_ERROR, one that is in
+`cordoned.log.dirs` INVALID_REPLICA_ASSIGNMENT (KIP-1066). Asking for the
 directory where a partition is calls its move off. A partition that is asked for twice goes where
 it was asked to last. `replica.alter.log.dirs.io.max.bytes.per.second` holds moves back.
 

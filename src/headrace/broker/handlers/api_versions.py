@@ -2,7 +2,7 @@
 
 Behaviour: the registered handlers and nothing else, and the cluster's features: the levels that
 this broker supports, the levels that are finalized, and the epoch of these. The two APIs of client
-telemetry are told only while somebody has subscribed to metrics: every client would ask for its
+telemetry are listed only while there is a subscription to metrics: every client would ask for its
 subscription, and some say so on the terminal. A client that is newer than v4 is answered in the v0
 layout with UNSUPPORTED_VERSION and our range (KIP-511; see `dispatch`). A software name or version
 with other characters than letters, digits, `-` and `.` is INVALID_REQUEST.

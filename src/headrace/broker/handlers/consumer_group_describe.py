@@ -1,6 +1,6 @@
 """ConsumerGroupDescribe, v0-v1 (KIP-848).
 
-Behaviour: epochs, assignor, members with what they have and what they shall have. A group of
+Behaviour: epochs, assignor, members with their current and their target assignment. A group of
 another protocol, or none, is GROUP_ID_NOT_FOUND.
 
 Version notes: v1 the protocol of each member (KIP-1099).

@@ -4,7 +4,7 @@ Behaviour: adds partitions to topics, with replicas placed by the cluster or giv
 topic of the request is echoed with its own error. The count can only grow. Keys map to other
 partitions afterwards, which is why keyed topics are better made large enough at once.
 
-Who has created more than its quota is told THROTTLING_QUOTA_EXCEEDED, before v3 only to wait
+A client above its quota gets THROTTLING_QUOTA_EXCEEDED, before v3 only a throttle time
 (KIP-599).
 
 Version notes: v2 flexible · v3 refused by a quota.

@@ -2,8 +2,8 @@
 
 Behaviour: each topic is judged on its own, and all that are accepted are created in one transaction
 of the tree; when the answer leaves they can be written to. A name that occurs twice in a request is
-refused once, and so are names that differ only in `.` and `_`. `validate_only` answers as if. Who
-has created more than its quota is told THROTTLING_QUOTA_EXCEEDED, before v6 only to wait (KIP-599).
+refused once, and so are names that differ only in `.` and `_`. `validate_only` answers as if. A
+client above its quota gets THROTTLING_QUOTA_EXCEEDED, before v6 only a throttle time (KIP-599).
 
 Version notes: v4 default partition count and replication factor (KIP-464) · v5 flexible, configs of
 the new topic in the answer (KIP-525) · v6 refused by a quota · v7 topic ids.

@@ -1,8 +1,8 @@
 """DeleteGroups, v0-v2.
 
 Behaviour: forgets empty groups with their offsets; NON_EMPTY_GROUP while a group has members,
-GROUP_ID_NOT_FOUND if nobody knows it. Of a share group the states of its partitions go first; if
-they cannot be deleted the group stays, and the error is told.
+GROUP_ID_NOT_FOUND if it does not exist. Of a share group the states of its partitions go first; if
+they cannot be deleted the group stays, and the error is returned.
 
 Version notes: v2 flexible.
 """

@@ -49,7 +49,10 @@ def handle(broker: Broker, request: DeleteRecordsRequest, call: Call) -> Answer:
                 answer.low_watermark = start
                 if len(partition.leadership.replicas) > 1:
                     unfollowed.append((partition, start, answer))
-            except ClientFault as fault:
+            except (ClientFault, OSError) as fault:
+                if isinstance(fault, OSError):
+                    storage = broker.storage
+                    fault = storage.on_disk_fault(topic.name, asked.partition_index, fault)
                 answer.error_code = fault.error
             answers.append(answer)
         topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=answers))

@@ -3,7 +3,7 @@
 Behaviour: topics are gone when the answer leaves; their files are unlinked after
 `file.delete.delay.ms`. From v6 on a topic may be named by its id (KIP-516). With
 `delete.topic.enable=false` the answer is TOPIC_DELETION_DISABLED. Who has deleted more partitions
-than its quota is told THROTTLING_QUOTA_EXCEEDED, before v5 only to wait (KIP-599).
+than its quota gets THROTTLING_QUOTA_EXCEEDED, before v5 only to wait (KIP-599).
 
 Version notes: v4 flexible · v5 error messages, refused by a quota · v6 topic ids.
 """

@@ -2,8 +2,8 @@
 
 Behaviour: every setting of a topic, a group, a client metrics subscription or this broker with the
 value in force and where it comes from, defaults included; the empty broker name describes the
-dynamic settings of all brokers. A group's settings are told whether or not there is such a group,
-a subscription's too. A broker's loggers are told with their levels. Only the names asked for, when
+dynamic settings of all brokers. A group's settings are given whether or not there is such a group,
+a subscription's too. A broker's loggers are given with their levels. Only the names asked for, when
 names are given. Passwords are null. A broker can only be described by itself.
 
 Version notes: v1 synonyms (KIP-226) · v3 type and documentation · v4 flexible.

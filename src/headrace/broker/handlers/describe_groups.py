@@ -1,6 +1,6 @@
 """DescribeGroups, v0-v6.
 
-Behaviour: state, protocol and members of groups of the classic protocol. A group that nobody knows
+Behaviour: state, protocol and members of groups of the classic protocol. An unknown group
 is Dead; from v6 on it is GROUP_ID_NOT_FOUND (KIP-1043).
 
 Version notes: v3 authorized operations · v4 static members (KIP-345) · v5 flexible · v6 error

@@ -57,7 +57,7 @@ def handle(broker: Broker, request: DescribeLogDirsRequest, call: Call) -> Answe
                     is_future_key=is_future,
                 )
             )
-        total, usable = broker.storage.room_in(directory.path)
+        total, usable = directory.room()
         results.append(
             DescribeLogDirsResult(
                 error_code=0,
@@ -65,6 +65,7 @@ def handle(broker: Broker, request: DescribeLogDirsRequest, call: Call) -> Answe
                 topics=list(topics.values()),
                 total_bytes=total,
                 usable_bytes=usable,
+                is_cordoned=directory.path in broker.storage.cordoned,
             )
         )
     return DescribeLogDirsResponse(error_code=0, results=results)

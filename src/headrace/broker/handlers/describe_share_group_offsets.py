@@ -1,7 +1,7 @@
 """DescribeShareGroupOffsets, v0-v1 (KIP-932).
 
 Behaviour: how far share groups are, in the topics asked for, or in all whose state they have begun.
-A topic that does not exist, or that a group has not begun, has the offset -1, which is no error;
+A topic that does not exist, or that a group has not begun, has the offset -1, without an error;
 neither is a group that does not exist.
 
 Version notes: v1 lag: what is not done yet between the start offset and the end of the partition

@@ -1,7 +1,7 @@
 """DescribeTransactions, v0 (KIP-664).
 
 Behaviour: the state, producer and partitions of each transactional id;
-TRANSACTIONAL_ID_NOT_FOUND for one that nobody has used.
+TRANSACTIONAL_ID_NOT_FOUND for one that was never used.
 """
 
 from __future__ import annotations

@@ -9,12 +9,13 @@ Behaviour:
 - sessions (KIP-227) answer only partitions with news;
 - a follower reads up to the end of the log, and is believed to have what lies before its offset;
   it is parked until the next append;
-- a client over its quota is told so in an answer without records, and muted; it gets no
+- a client over its quota gets a throttle time and no records, and is muted; it gets no
   more at once than its quota leaves, or than is worth a wait if that is more;
-- who names the epoch of its last record is told where its log diverges from ours (KIP-595);
+- a topic with `compression.type=zstd` is UNSUPPORTED_COMPRESSION_TYPE before v10 (KIP-110);
+- who names the epoch of its last record learns where its log diverges from ours (KIP-595);
 - a client that names its rack is sent to the in-sync replica there if `replica.selector.class` is
   set, and may read from a follower what that one knows to be committed (KIP-392); every other
-  client of a follower is told NOT_LEADER_OR_FOLLOWER, with the leader and its address.
+  client of a follower gets NOT_LEADER_OR_FOLLOWER, with the leader and its address.
 
 Version notes: v4 isolation level · v5 log start offset · v7 sessions · v9 leader epoch (KIP-320) ·
 v11 rack · v12 flexible · v13 topic ids (KIP-516) · v15 replica state (KIP-903) · v16 leader
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from headrace.replica.traffic import TopicTraffic
 
 _READ_COMMITTED: Final = 1
+_ZSTD_SINCE: Final = 10
 _RACKS_SINCE: Final = 11
 _TOPIC_IDS_SINCE: Final = 13
 _HINTS_SINCE: Final = 16
@@ -124,7 +126,9 @@ class _Fetch:
             limit = max(min(wanted.max_bytes, left), 0)
             try:
                 answer = read_one(wanted, limit, size == 0)
-            except ClientFault as fault:
+            except (ClientFault, OSError) as fault:
+                if isinstance(fault, OSError):
+                    fault = self._broker.storage.on_disk_fault(wanted.topic, wanted.index, fault)
                 self._at_once = True
                 self._traffic_of(wanted).failed_fetch_requests += 1
                 answer = _refused(wanted.index, fault.error)
@@ -150,6 +154,8 @@ class _Fetch:
                 self._at_once = True
                 return _told(partition, wanted, preferred_read_replica=closer)
         log = partition.log
+        if self._call.version < _ZSTD_SINCE and log.config.compression_type == "zstd":
+            raise ClientFault(Error.UNSUPPORTED_COMPRESSION_TYPE)
         if wanted.last_fetched_epoch != NO_EPOCH:
             diverging = _divergence(partition, wanted)
             if diverging is not None:

@@ -1,7 +1,7 @@
 """FindCoordinator, v0-v6.
 
 Behaviour: which broker is responsible for a group, a transactional id or a share partition, whose
-key is `group:topic id:partition`. The internal topic is made when somebody asks for the first time.
+key is `group:topic id:partition`. The internal topic is created on the first request.
 An unknown key type, or a key that names no share partition, is INVALID_REQUEST.
 
 Version notes: v1 transactional ids (KIP-98) · v3 flexible · v4 several keys (KIP-699) · v6 share
@@ -70,6 +70,9 @@ def _find(broker: Broker, coordinators: Coordinators[Any], key: str, call: Call)
     listener = call.connection.listener.name
     if leader is None or listener not in leader.endpoints:
         why = f"{coordinators.topic_name}-{index} has no leader"
+        return _absent(key, Error.COORDINATOR_NOT_AVAILABLE, why)
+    if leader.id == broker.id and index not in coordinators.hosts:
+        why = f"{coordinators.topic_name}-{index} is being created"
         return _absent(key, Error.COORDINATOR_NOT_AVAILABLE, why)
     endpoint = leader.endpoints[listener]
     return Coordinator(

@@ -3,6 +3,7 @@
 Behaviour: sets, deletes, appends to or subtracts from single settings of a topic, of a group
 (KIP-848), of a client metrics subscription (KIP-714), of one broker, or of all brokers (the empty
 name); deleting exposes the next level (KIP-339). A resource that occurs twice is refused.
+Passwords are stored encrypted, and rejected if the broker has no `password.encoder.secret`.
 `validate_only` answers as if. The levels of a broker's loggers are changed by that broker alone and
 until it stops (KIP-412).
 
@@ -86,7 +87,9 @@ def _decide_one(broker: Broker, image: ClusterImage, resource: AlterConfigsResou
         return incremental_alter_topic(image, resource.resource_name, ops)
     if resource.resource_type == ResourceType.BROKER:
         broker_id = broker_of(broker, resource.resource_name)
-        return incremental_alter_broker(image, broker_id, ops, broker.config)
+        return incremental_alter_broker(
+            image, broker_id, ops, broker.config, broker.metadata.passwords
+        )
     if resource.resource_type == ResourceType.GROUP:
         return incremental_alter_group(image, resource.resource_name, ops, broker.config)
     if resource.resource_type == ResourceType.CLIENT_METRICS:

@@ -1,7 +1,7 @@
 """InitializeShareGroupState, v0. Sent by brokers to share coordinators (KIP-932).
 
 Behaviour:
-- begins the states of share partitions anew, in a state epoch that the group coordinator gives;
+- starts the states of share partitions again, in a state epoch that the group coordinator gives;
   FENCED_STATE_EPOCH if there is a later one.
 """
 

@@ -5,7 +5,7 @@ consumer group; the answer waits until everybody has joined or the rebalance tim
 
 Version notes: v1 rebalance timeout · v4 the first join is answered with MEMBER_ID_REQUIRED
 (KIP-394) · v5 static members (KIP-345) · v6 flexible · v7 protocol type · v8 reason (KIP-800) · v9
-the leader may be told to skip the assignment (KIP-814).
+the leader may be asked to skip the assignment (KIP-814).
 """
 
 from __future__ import annotations

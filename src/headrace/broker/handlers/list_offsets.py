@@ -19,10 +19,15 @@ Not done: tiered storage.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.time_lookups import Run, Unread, Work, at_once, with_reading
 from headrace.errors import ClientFault, Error
+from headrace.log import Look, TimestampOffset
 from headrace.types import NO_EPOCH
 from headrace.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -54,44 +59,103 @@ _READ_COMMITTED: Final = 1
 _DEBUGGER: Final = -2
 _NOT_AVAILABLE_SINCE: Final = 5
 _UNKNOWN: Final = (-1, -1, -1)
+_TIMEOUT_MS: Final = 30_000  # of requests before v10, which name none
+
+
+Place = tuple[int, int, int]
+"""Timestamp, offset and leader epoch."""
+_Question = tuple[str, ListOffsetsPartition, ListOffsetsPartitionResponse]
+"""Topic, partition and the answer to be filled."""
 
 
 def handle(broker: Broker, request: ListOffsetsRequest, call: Call) -> Answer:
-    committed_only = request.isolation_level == _READ_COMMITTED
     topics = []
+    unread: list[_Question] = []
     for topic in request.topics:
         answers = []
         seen: set[int] = set()
         for asked in topic.partitions:
+            answer = ListOffsetsPartitionResponse(
+                partition_index=asked.partition_index, error_code=0
+            )
+            question = topic.name, asked, answer
             try:
                 if asked.partition_index in seen:
                     raise ClientFault(Error.INVALID_REQUEST)
                 seen.add(asked.partition_index)
-                partition = broker.storage.find(topic.name, asked.partition_index)
-                partition.check_leader_epoch(asked.current_leader_epoch)
-                if not partition.is_leader and request.replica_id != _DEBUGGER:
-                    raise ClientFault(Error.NOT_LEADER_OR_FOLLOWER)
-                timestamp, offset, epoch = _look_up(partition, asked, call.version, committed_only)
-                error = Error.NONE
-            except ClientFault as fault:
-                (timestamp, offset, epoch), error = _UNKNOWN, fault.error
-            answers.append(
-                ListOffsetsPartitionResponse(
-                    partition_index=asked.partition_index,
-                    error_code=error,
-                    timestamp=timestamp,
-                    offset=offset,
-                    leader_epoch=epoch,
-                )
-            )
+                if unread and _reads_records(asked):
+                    unread.append(question)  # one batch at a time
+                else:
+                    _fill(answer, at_once(_search(broker, request, call, topic.name, asked)))
+            except (ClientFault, OSError) as fault:
+                answer.error_code = _error_of(broker, topic.name, asked, fault)
+            except Unread:
+                unread.append(question)
+            answers.append(answer)
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
-    return ListOffsetsResponse(topics=topics)
+    response = ListOffsetsResponse(topics=topics)
+    if not unread:
+        return response
+
+    async def read() -> ListOffsetsResponse:
+        for name, asked, answer in unread:
+            try:
+                search = _search(broker, request, call, name, asked)
+                _fill(answer, await with_reading(search, _runner(broker, request, call)))
+            except (ClientFault, OSError) as fault:
+                answer.error_code = _error_of(broker, name, asked, fault)
+            await asyncio.sleep(0)
+        return response
+
+    return read()
+
+
+def _reads_records(asked: ListOffsetsPartition) -> bool:
+    return asked.timestamp >= 0 or asked.timestamp == MAX_TIMESTAMP
+
+
+def _error_of(
+    broker: Broker, topic: str, asked: ListOffsetsPartition, fault: ClientFault | OSError
+) -> Error:
+    if isinstance(fault, OSError):
+        fault = broker.storage.on_disk_fault(topic, asked.partition_index, fault)
+    return fault.error
+
+
+def _fill(answer: ListOffsetsPartitionResponse, place: Place) -> None:
+    answer.timestamp, answer.offset, answer.leader_epoch = place
+
+
+def _runner(broker: Broker, request: ListOffsetsRequest, call: Call) -> Run:
+    timeout_ms = request.timeout_ms or _TIMEOUT_MS
+
+    async def run(work: Work) -> TimestampOffset | None:
+        return await broker.inspections.run(call.connection, work, timeout_ms)
+
+    return run
+
+
+def _search(
+    broker: Broker, request: ListOffsetsRequest, call: Call, topic: str, asked: ListOffsetsPartition
+) -> Callable[[Look], Place]:
+    committed_only = request.isolation_level == _READ_COMMITTED
+    return partial(_look_up, broker, request, topic, asked, call.version, committed_only)
 
 
 def _look_up(
-    partition: Partition, asked: ListOffsetsPartition, version: int, committed_only: bool
-) -> tuple[int, int, int]:
-    """(timestamp, offset, leader epoch) of what a timestamp asks for."""
+    broker: Broker,
+    request: ListOffsetsRequest,
+    topic: str,
+    asked: ListOffsetsPartition,
+    version: int,
+    committed_only: bool,
+    look: Look,
+) -> Place:
+    """Where a timestamp leads; `look` opens a batch."""
+    partition = broker.storage.find(topic, asked.partition_index)
+    partition.check_leader_epoch(asked.current_leader_epoch)
+    if not partition.is_leader and request.replica_id != _DEBUGGER:
+        raise ClientFault(Error.NOT_LEADER_OR_FOLLOWER)
     log = partition.log
     timestamp = asked.timestamp
     up_to = log.last_stable_offset if committed_only else log.high_watermark
@@ -107,9 +171,9 @@ def _look_up(
     if timestamp < 0 and timestamp != MAX_TIMESTAMP:
         raise ClientFault(Error.UNSUPPORTED_VERSION)
     found = (
-        log.offset_of_max_timestamp()
+        log.offset_of_max_timestamp(look=look)
         if timestamp == MAX_TIMESTAMP
-        else log.offset_for_time(timestamp, up_to=up_to)
+        else log.offset_for_time(timestamp, up_to=up_to, look=look)
     )
     if found is None or found.offset >= up_to:
         _check_is_known(partition, version)

@@ -1,6 +1,6 @@
 """ListPartitionReassignments, v0 (KIP-455).
 
-Behaviour: the partitions whose replicas are on the move, and nothing of all others: unknown topics
+Behaviour: the partitions that are being reassigned, and nothing of all others: unknown topics
 and partitions are left out as well.
 """
 

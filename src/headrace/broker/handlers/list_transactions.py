@@ -1,7 +1,7 @@
 """ListTransactions, v0-v2 (KIP-664).
 
 Behaviour: the transactional ids of this broker that pass the filters; names of states that do not
-exist are told back.
+exist are returned.
 
 Version notes: v1 duration (KIP-994) · v2 pattern of transactional ids (KIP-1152).
 """

@@ -7,7 +7,7 @@ Behaviour:
   leader has no such listener LISTENER_NOT_FOUND;
 - an unknown topic is created when both the client and `auto.create.topics.enable` allow it, and
   the answer waits for it; otherwise it is UNKNOWN_TOPIC_OR_PARTITION;
-- topics may be asked by id from v12 (KIP-516).
+- topics may be asked by id from v12 (KIP-516); one that is asked for twice is described once.
 
 Version notes: v1 rack, controller, internal flag · v2 cluster id · v4 auto-creation flag · v5
 offline replicas · v7 leader epoch · v8 authorized operations · v9 flexible · v10 topic ids ·
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from headrace.broker import authorized_operations, logs
 from headrace.broker.dispatch import Answer, Handler
@@ -43,9 +43,12 @@ from headrace.wire.messages.metadata import (
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
-    from headrace.cluster.image import TopicImage
+    from headrace.cluster.image import BrokerRegistration, PartitionImage, TopicImage
 
 _chance = random.SystemRandom()
+# Smaller topics are described in less time than it takes to remember them.
+_REMEMBERED_FROM: Final = 100
+_MOST_REMEMBERED: Final = 64
 
 
 def handle(broker: Broker, request: MetadataRequest, call: Call) -> Answer:
@@ -54,6 +57,8 @@ def handle(broker: Broker, request: MetadataRequest, call: Call) -> Answer:
     if asked is None or (call.version == 0 and not asked):
         topics = [describe_topic(broker, topic, request, call) for topic in image.topics.values()]
         return _response(broker, call, request, topics)
+    if len(asked) > 1:
+        asked = list({(topic.name, topic.topic_id): topic for topic in asked}.values())
     missing = [
         topic.name
         for topic in asked
@@ -142,6 +147,60 @@ def describe_topic(
     broker: Broker, topic: TopicImage, request: MetadataRequest, call: Call
 ) -> MetadataResponseTopic:
     listener = call.connection.listener.name
+    if len(topic.partitions) < _REMEMBERED_FROM:
+        partitions = _describe_partitions(broker, topic, listener)
+    else:
+        partitions = _remembered_partitions(broker, topic, listener)
+    return MetadataResponseTopic(
+        error_code=0,
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.name in INTERNAL_TOPICS,
+        partitions=partitions,
+        topic_authorized_operations=authorized_operations.ON_TOPIC
+        if request.include_topic_authorized_operations
+        else authorized_operations.NOT_ASKED,
+    )
+
+
+class Described(NamedTuple):
+    """The partitions of a large topic as they were described, and what was true then."""
+
+    images: list[PartitionImage]
+    brokers: dict[int, BrokerRegistration]
+    partitions: list[MetadataResponsePartition]
+
+
+def _remembered_partitions(
+    broker: Broker, topic: TopicImage, listener: str
+) -> list[MetadataResponsePartition]:
+    """To describe a thousand partitions takes milliseconds, to see that nothing has changed does
+    not. Nothing is remembered of a topic with a replica that is offline.
+    """
+    remembered = broker.described
+    key = (topic.name, listener)
+    found = remembered.get(key)
+    brokers = broker.metadata.image.brokers
+    all_online = all(directory.online for directory in broker.storage.directories)
+    if (
+        found is not None
+        and all_online
+        and found.images == topic.partitions
+        and found.brokers == brokers
+    ):
+        return found.partitions
+    partitions = _describe_partitions(broker, topic, listener)
+    remembered.pop(key, None)
+    if all_online and not any(each.offline_replicas for each in partitions):
+        if len(remembered) >= _MOST_REMEMBERED:
+            remembered.clear()
+        remembered[key] = Described(list(topic.partitions), dict(brokers), partitions)
+    return partitions
+
+
+def _describe_partitions(
+    broker: Broker, topic: TopicImage, listener: str
+) -> list[MetadataResponsePartition]:
     partitions = []
     for index in range(len(topic.partitions)):
         seen = view(broker, topic, index, listener)
@@ -156,16 +215,7 @@ def describe_topic(
                 offline_replicas=seen.offline_replicas,
             )
         )
-    return MetadataResponseTopic(
-        error_code=0,
-        name=topic.name,
-        topic_id=topic.id,
-        is_internal=topic.name in INTERNAL_TOPICS,
-        partitions=partitions,
-        topic_authorized_operations=authorized_operations.ON_TOPIC
-        if request.include_topic_authorized_operations
-        else authorized_operations.NOT_ASKED,
-    )
+    return partitions
 
 
 def _response(

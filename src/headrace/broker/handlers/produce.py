@@ -9,9 +9,14 @@ Behaviour:
 - what is not committed within `timeout_ms` is REQUEST_TIMED_OUT; it may still be committed later;
 - a partition led elsewhere is NOT_LEADER_OR_FOLLOWER, with the leader and its address from v10 on;
 - a client over its quota gets its answer at once, with the time that it has to wait, and is muted;
+- the records of a batch are checked as Apache Kafka checks them (count, offsets of compressed ones,
+  keys where the topic is compacted); a batch with more than 1 MB of content or many records is
+  checked on a thread, within a budget of its connection, see `headrace.broker.inspections`;
+- zstd before v7 is UNSUPPORTED_COMPRESSION_TYPE;
 - an idempotent producer's repeated batch is answered with the offset it already has;
 - the first transactional batch of a partition asks the transaction coordinator, see
   `headrace.broker.produce_admission`; what arrives after the end of its transaction is refused.
+  Without an answer within `timeout_ms` nothing is written: NOT_ENOUGH_REPLICAS, which is retriable.
 
 Version notes: v3 transactional id (KIP-98) · v5 log start offset · v7 zstd (KIP-110) · v8 record
 errors (KIP-467) · v9 flexible · v10 leader discovery (KIP-951) · v12 transactions v2 (KIP-890) ·
@@ -20,7 +25,10 @@ v13 topic ids (KIP-516).
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass, field, replace
 from functools import partial
+from types import CoroutineType
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker import leader_hints
@@ -33,11 +41,14 @@ from headrace.broker.produce_admission import (
     ask,
     ask_until_settled,
     is_elsewhere,
+    too_late,
     topic_name,
 )
-from headrace.broker.transactional_writes import settled
 from headrace.cluster.topic_names import INTERNAL_TOPICS
 from headrace.errors import ClientFault, Error, InvalidRecords
+from headrace.log import Heavy, Records, inspect
+from headrace.records.batch import CODEC_MASK
+from headrace.records.compression import Codec
 from headrace.replica.waiters import CommitWaiter
 from headrace.types import TopicPartition
 from headrace.wire.messages.produce import (
@@ -48,26 +59,40 @@ from headrace.wire.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
+    TopicProduceData,
     TopicProduceResponse,
 )
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
-    from headrace.coordinator.host import Host
-    from headrace.coordinator.transaction.shard import TransactionShard
+    from headrace.broker.connection import Call, Connection
+    from headrace.broker.transactional_writes import Unsettled
     from headrace.replica.partition import Partition
 
 _ACKS: Final = (0, 1, -1)
+_ZSTD_SINCE: Final = 7
 _HINTS_SINCE: Final = 10
 
-Written = list[tuple["Partition", int, PartitionProduceResponse]]
+
+@dataclass(slots=True)
+class _Written:
+    """What has become of a request so far."""
+
+    topics: list[TopicProduceResponse] = field(default_factory=list)
+    commits: _Commits | None = None
+    """Its writes that are not committed yet, or were not when they were appended."""
+    heavy: list[tuple[TopicProduceData, int, list[PartitionProduceResponse]]] = field(
+        default_factory=list
+    )
+    """Topics, and the positions of partitions whose records must be inspected before they are
+    appended, with the answers of the topic."""
+    failed_any: bool = False
 
 
 def handle(broker: Broker, request: ProduceRequest, call: Call) -> Answer:
     transactional_id = request.transactional_id
     if transactional_id is None and call.connection.write_turn is None:
-        return _append_all(broker, request, call, NONE_REFUSED)
+        return _first_in_turn(broker, call, _append_all(broker, request, call, NONE_REFUSED))
     if call.connection.write_turn is not None:
         return _in_turn(broker, request, call, None)
     assert transactional_id is not None
@@ -76,73 +101,185 @@ def handle(broker: Broker, request: ProduceRequest, call: Call) -> Answer:
     refused, unsettled = ask(broker, request, call)
     if unsettled is not None:
         return _in_turn(broker, request, call, unsettled)
-    return _append_all(broker, request, call, refused)
+    return _first_in_turn(broker, call, _append_all(broker, request, call, refused))
 
 
 def _append_all(broker: Broker, request: ProduceRequest, call: Call, refused: Refused) -> Answer:
-    acks = request.acks
-    uncommitted: Written = []
-    topics = []
-    failed_any = False
+    """The answer, or a coroutine that comes to it where records must be inspected first."""
+    written = _Written()
     for topic in request.topic_data:
         name, fault = topic_name(broker, topic.name, topic.topic_id)
         traffic = broker.storage.traffic_of(name)
         traffic.produce_requests += len(topic.partition_data)
-        answers = []
+        answers: list[PartitionProduceResponse] = []
         for data in topic.partition_data:
             failed = fault
             if refused and failed is None:
                 failed = refused.get(TopicPartition(name, data.index))
             if failed is None:
-                answer = _append(broker, name, data, acks, uncommitted, request.transactional_id)
+                try:
+                    answer = _append(broker, name, data, request, call, written)
+                except Heavy:
+                    answer = PartitionProduceResponse(
+                        index=data.index, error_code=0, base_offset=-1
+                    )
+                    written.heavy.append((topic, len(answers), answers))
             else:
                 answer = _refused(broker, data.index, failed)
             if answer.error_code:
-                failed_any = True
-                traffic.failed_produce_requests += 1
-                broker.reporter.produce_errors[answer.error_code] += 1
-                traffic.bytes_rejected += len(data.records or b"")
+                _note_failed(broker, name, data, answer, written)
             answers.append(answer)
-        topics.append(
+        written.topics.append(
             TopicProduceResponse(
                 name=topic.name, topic_id=topic.topic_id, partition_responses=answers
             )
         )
-    if acks == 0:
-        if failed_any:
+    if written.heavy:
+        return _append_heavy(broker, request, call, written)
+    return _finish(broker, request, call, written)
+
+
+def _note_failed(
+    broker: Broker,
+    topic: str,
+    data: PartitionProduceData,
+    answer: PartitionProduceResponse,
+    written: _Written,
+) -> None:
+    written.failed_any = True
+    traffic = broker.storage.traffic_of(topic)
+    traffic.failed_produce_requests += 1
+    broker.reporter.produce_errors[answer.error_code] += 1
+    traffic.bytes_rejected += len(data.records or b"")
+
+
+def _finish(broker: Broker, request: ProduceRequest, call: Call, written: _Written) -> Answer:
+    if request.acks == 0:
+        if written.failed_any:
             # With acks=0 there is no answer to carry the error; closing tells the client to look.
             call.connection.close()
         return None
-    response = ProduceResponse(responses=topics)
-    if uncommitted:
-        _ParkedProduce(broker, uncommitted, call, response, request)
-        return LATER
-    if failed_any:
+    response = ProduceResponse(responses=written.topics)
+    commits = written.commits
+    if commits is not None:
+        if commits.waiting:
+            commits.park(response, request.timeout_ms)
+            return LATER
+        written.failed_any |= commits.failed_any
+    if written.failed_any:
         _add_hints(broker, call, response)
     return response
 
 
+async def _append_heavy(
+    broker: Broker, request: ProduceRequest, call: Call, written: _Written
+) -> Answer:
+    """Append what must be inspected first, one partition after the other."""
+    for topic, position, answers in written.heavy:
+        data = topic.partition_data[position]
+        name, fault = topic_name(broker, topic.name, topic.topic_id)
+        try:
+            if fault is not None:
+                raise fault  # the topic was deleted meanwhile
+            inspected = await _inspected(broker, name, topic, data, request, call)
+            answer = _append(broker, name, inspected, request, call, written, Records.INSPECTED)
+        except ClientFault as reason:
+            answer = _refused(broker, data.index, reason)
+        if answer.error_code:
+            _note_failed(broker, name, data, answer, written)
+        answers[position] = answer
+    return _finish(broker, request, call, written)
+
+
+async def _inspected(
+    broker: Broker,
+    name: str,
+    topic: TopicProduceData,
+    data: PartitionProduceData,
+    request: ProduceRequest,
+    call: Call,
+) -> PartitionProduceData:
+    """The same with records that may be appended. ClientFault: they must not be.
+
+    Write before the next `await`: what was true before a wait may not be true any more.
+    """
+    assert data.records is not None
+    while True:
+        config = broker.storage.find_leader(name, data.index).log.config
+        steps = inspect(data.records, config)
+        try:
+            records = await broker.inspections.run(call.connection, steps, request.timeout_ms)
+        except (OSError, RuntimeError) as error:  # no descriptor or no thread is left
+            raise ClientFault(
+                Error.KAFKA_STORAGE_ERROR, f"the broker cannot read the records now: {error}"
+            ) from None
+        inspected = replace(data, records=records)
+        alone = replace(request, topic_data=[replace(topic, partition_data=[inspected])])
+        try:
+            async with asyncio.timeout(max(request.timeout_ms, 0) / 1000):
+                refused = await ask_until_settled(broker, alone, call, None)
+        except TimeoutError:
+            refused = too_late(broker, alone)
+        fault = refused.get(TopicPartition(name, data.index))
+        if fault is not None:
+            raise fault
+        if broker.storage.find_leader(name, data.index).log.config == config:
+            return inspected
+
+
+def _first_in_turn(broker: Broker, call: Call, answer: Answer) -> Answer:
+    """`answer`; if it is a coroutine, the writes of this connection behind it wait for its end."""
+    if type(answer) is not CoroutineType:
+        return answer
+    connection = call.connection
+    turn = connection.write_turn = broker.loop.create_future()
+
+    async def wait() -> Answer:
+        try:
+            return await answer
+        finally:
+            _end_turn(connection, turn)
+
+    return wait()
+
+
+def _end_turn(connection: Connection, turn: asyncio.Future[None]) -> None:
+    if connection.write_turn is turn:
+        connection.write_turn = None
+    turn.set_result(None)
+
+
 def _in_turn(
-    broker: Broker, request: ProduceRequest, call: Call, unsettled: Host[TransactionShard] | None
+    broker: Broker, request: ProduceRequest, call: Call, unsettled: Unsettled | None
 ) -> Answer:
     """Wait for the coordinator, and for the writes of this connection that wait already."""
     connection = call.connection
     before = connection.write_turn
     turn = connection.write_turn = broker.loop.create_future()
+    deadline = broker.loop.time() + max(request.timeout_ms, 0) / 1000
+
+    def end_turn(_: object = None) -> None:
+        _end_turn(connection, turn)
 
     async def wait() -> Answer:
+        task = asyncio.current_task()
+        assert task is not None
+        call.on_abandoned = task.cancel  # the request of a client that has gone occupies no memory
         try:
-            if before is not None:
-                await before
-            if unsettled is not None:
-                await settled(unsettled)
-            # What was true before the wait may not be true any more.
-            refused = await ask_until_settled(broker, request, call)
-            return _append_all(broker, request, call, refused)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    if before is not None:
+                        await asyncio.shield(before)
+                    refused = await ask_until_settled(broker, request, call, unsettled)
+            except TimeoutError:
+                refused = too_late(broker, request)
+            answer = _append_all(broker, request, call, refused)
+            return await answer if type(answer) is CoroutineType else answer
         finally:
-            if connection.write_turn is turn:
-                connection.write_turn = None
-            turn.set_result(None)
+            if before is None or before.done():
+                end_turn()
+            else:
+                before.add_done_callback(end_turn)
 
     return wait()
 
@@ -151,11 +288,14 @@ def _append(
     broker: Broker,
     topic: str,
     data: PartitionProduceData,
-    acks: int,
-    uncommitted: Written,
-    transactional_id: str | None,
+    request: ProduceRequest,
+    call: Call,
+    written: _Written,
+    reading: Records = Records.UNLESS_HEAVY,
 ) -> PartitionProduceResponse:
+    """Append to one partition. Heavy: its records must be inspected first."""
     index = data.index
+    acks = request.acks
     try:
         if acks not in _ACKS:
             raise ClientFault(Error.INVALID_REQUIRED_ACKS, f"acks={acks}; allowed are 0, 1, -1")
@@ -163,20 +303,24 @@ def _append(
         records = data.records
         if records is None:
             raise ClientFault(Error.INVALID_RECORD, f"no records for {topic}-{index}")
-        if (
-            transactional_id is None
-            and len(records) > ATTRIBUTES_AT
-            and records[ATTRIBUTES_AT] & TRANSACTIONAL_BIT
-        ):
-            raise ClientFault(
-                Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-                "a transactional batch needs the transactional id of its producer",
-            )
+        if len(records) > ATTRIBUTES_AT:
+            attributes = records[ATTRIBUTES_AT]
+            if attributes & TRANSACTIONAL_BIT and request.transactional_id is None:
+                raise ClientFault(
+                    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                    "a transactional batch needs the transactional id of its producer",
+                )
+            if attributes & CODEC_MASK == Codec.ZSTD and call.version < _ZSTD_SINCE:
+                raise ClientFault(
+                    Error.UNSUPPORTED_COMPRESSION_TYPE,
+                    f"zstd needs Produce v{_ZSTD_SINCE}, the request has v{call.version}",
+                )
         if topic in INTERNAL_TOPICS:
             raise ClientFault(
                 Error.INVALID_TOPIC_EXCEPTION, f"only the broker itself writes to {topic}"
             )
-        appended = partition.append(records, acks=acks, now_ms=broker.clock.now_ms())
+        now_ms = broker.clock.now_ms()
+        appended = partition.append(records, acks=acks, now_ms=now_ms, records=reading)
     except ClientFault as fault:
         return _refused(broker, index, fault)
     except OSError as error:
@@ -192,7 +336,9 @@ def _append(
         broker.storage.flush(partition)
     required = appended.last_offset + 1
     if not partition.is_acknowledged(required, acks=acks):
-        uncommitted.append((partition, required, answer))
+        if written.commits is None:
+            written.commits = _Commits(broker, call, acks)
+        written.commits.await_commit(partition, required, answer)
     return answer
 
 
@@ -213,54 +359,63 @@ def _refused(broker: Broker, index: int, fault: ClientFault) -> PartitionProduce
     )
 
 
-class _ParkedProduce:
-    """A produce that waits until its records are committed, or for as long as its client does."""
+class _Commits:
+    """The writes of one request that were not committed when they were appended.
 
-    __slots__ = ("_acks", "_broker", "_call", "_response", "_timer", "_waiting")
+    Each is watched from its append on. A request that inspects records afterwards would otherwise
+    miss a commit, or take other records at the same offset for its own.
+    """
 
-    def __init__(
-        self,
-        broker: Broker,
-        uncommitted: Written,
-        call: Call,
-        response: ProduceResponse,
-        request: ProduceRequest,
-    ) -> None:
+    __slots__ = ("_acks", "_broker", "_call", "_response", "_timer", "failed_any", "waiting")
+
+    def __init__(self, broker: Broker, call: Call, acks: int) -> None:
         self._broker = broker
-        self._acks = request.acks
         self._call = call
+        self._acks = acks
+        self._response: ProduceResponse | None = None  # None until all else is done
+        self._timer: asyncio.TimerHandle | None = None
+        self.waiting: dict[int, PartitionProduceResponse] = {}
+        self.failed_any = False
+
+    def await_commit(
+        self, partition: Partition, required: int, answer: PartitionProduceResponse
+    ) -> None:
+        self.waiting[id(answer)] = answer
+        waiter = CommitWaiter(partial(self._settle, partition, required, answer))
+        partition.await_commit(required, waiter, acks=self._acks)
+
+    def park(self, response: ProduceResponse, timeout_ms: int) -> None:
+        """Answer when everything is committed, or when the client does not wait any longer."""
         self._response = response
-        self._waiting = {id(answer): answer for _, _, answer in uncommitted}
-        timeout_s = max(request.timeout_ms, 0) / 1000
-        self._timer = broker.loop.call_later(timeout_s, self._on_time)
-        for partition, required, answer in uncommitted:
-            waiter = CommitWaiter(partial(self._settle, partition, required, answer))
-            partition.await_commit(required, waiter, acks=request.acks)
+        self._timer = self._broker.loop.call_later(max(timeout_ms, 0) / 1000, self._on_time)
 
     def _settle(
         self, partition: Partition, required: int, answer: PartitionProduceResponse
     ) -> None:
         # Asked now and not when all are there: by then other records may stand at this offset.
-        if self._waiting.pop(id(answer), None) is None:
+        if self.waiting.pop(id(answer), None) is None:
             return  # The answer has left without it.
         fault = partition.commit_fault(required, acks=self._acks)
         if fault is not None:
+            self.failed_any = True
             self._broker.reporter.produce_errors[fault] += 1
             _fail(answer, fault, partition.offline_reason or "the write was not committed here")
-        if not self._waiting:
-            self._finish()
+        if not self.waiting and self._response is not None:
+            self._finish(self._response)
 
     def _on_time(self) -> None:
-        self._broker.reporter.produce_errors[Error.REQUEST_TIMED_OUT] += len(self._waiting)
-        for answer in self._waiting.values():
+        assert self._response is not None
+        self._broker.reporter.produce_errors[Error.REQUEST_TIMED_OUT] += len(self.waiting)
+        for answer in self.waiting.values():
             _fail(answer, Error.REQUEST_TIMED_OUT, "not committed within the request's timeout")
-        self._waiting.clear()
-        self._finish()
+        self.waiting.clear()
+        self._finish(self._response)
 
-    def _finish(self) -> None:
-        self._timer.cancel()
-        _add_hints(self._broker, self._call, self._response)
-        reply(self._call, self._response)
+    def _finish(self, response: ProduceResponse) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        _add_hints(self._broker, self._call, response)
+        reply(self._call, response)
 
 
 def _fail(answer: PartitionProduceResponse, error: Error, message: str) -> None:
@@ -288,5 +443,10 @@ def _add_hints(broker: Broker, call: Call, response: ProduceResponse) -> None:
 
 
 HANDLER = Handler(
-    key=0, versions=(3, 13), request=ProduceRequest, handle=handle, advertised=(0, 13)
+    key=0,
+    versions=(3, 13),
+    request=ProduceRequest,
+    handle=handle,
+    advertised=(0, 13),
+    keeps_request=False,  # its records are in the log
 )

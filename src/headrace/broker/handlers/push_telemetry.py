@@ -2,7 +2,8 @@
 
 Behaviour:
 - a report of a client's metrics, OpenTelemetry's protobuf in any of Kafka's codecs, is shown at
-  `/metrics` with labels that say whose it is;
+  `/metrics` with labels that say whose it is; a compressed or large one is read on a
+  thread, see `headrace.broker.inspections`;
 - more than `telemetry.max.bytes` is TELEMETRY_TOO_LARGE;
 - what cannot be understood, or unpacks to more than sixteen times that, is INVALID_RECORD, a
   subscription that has changed since UNKNOWN_SUBSCRIPTION_ID, a report before its time
@@ -21,40 +22,86 @@ from headrace.broker.handlers.get_telemetry_subscriptions import (
     find_subscription,
     labels_of,
 )
-from headrace.broker.telemetry.otlp import points
+from headrace.broker.telemetry.otlp import Point, points
 from headrace.errors import ClientFault, CorruptData, Error
 from headrace.records.compression import Codec, decompress
+from headrace.runtime.steps import Steps
 from headrace.types import ZERO_UUID
 from headrace.wire.messages.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
-    from headrace.broker.telemetry.store import ClientInstance
+    from headrace.broker.telemetry.store import ClientInstance, ClientMetrics
 
 _MOST_UNPACKED: Final = 16  # times what is accepted packed: no bomb gets further
+_SMALL_BYTES: Final = 64 * 1024
+_TIMEOUT_MS: Final = 30_000
 
 
 def handle(broker: Broker, request: PushTelemetryRequest, call: Call) -> Answer:
-    error = Error.NONE
+    telemetry = broker.telemetry
+    if request.client_instance_id == ZERO_UUID:
+        fault = ClientFault(Error.INVALID_REQUEST, "a report needs the id of its client")
+        return _rejected(call, fault)
+    client = telemetry.client(request.client_instance_id, broker.clock.monotonic_ms())
     try:
-        if request.client_instance_id == ZERO_UUID:
-            raise ClientFault(Error.INVALID_REQUEST, "a report needs the id of its client")
-        client = broker.telemetry.client(request.client_instance_id, broker.clock.monotonic_ms())
-        try:
-            _take(broker, request, call, client)
-        except ClientFault as fault:
-            client.last_error = fault.error
-            raise
+        limit = _check(broker, request, call, client)
     except ClientFault as fault:
-        logs.TELEMETRY.info("Refused the metrics of %s: %s", call.client_id, fault)
-        error = fault.error
-    return PushTelemetryResponse(error_code=error)
+        return _rejected(call, fault, client)
+    if not request.metrics:
+        return PushTelemetryResponse(error_code=Error.NONE)
+    if request.compression_type == Codec.NONE and len(request.metrics) <= _SMALL_BYTES:
+        try:
+            telemetry.report(client, list(points(request.metrics)))
+        except CorruptData as fault:
+            return _unreadable(telemetry, call, fault, client)
+        return PushTelemetryResponse(error_code=Error.NONE)
+
+    async def read() -> PushTelemetryResponse:
+        steps = _read(request, limit)
+        try:
+            found = await broker.inspections.run(call.connection, steps, _TIMEOUT_MS)
+        except CorruptData as fault:
+            return _unreadable(telemetry, call, fault, client)
+        except ClientFault as fault:
+            return _rejected(call, fault, client)
+        telemetry.report(client, found)
+        return PushTelemetryResponse(error_code=Error.NONE)
+
+    return read()
 
 
-def _take(
+def _rejected(
+    call: Call, fault: ClientFault, client: ClientInstance | None = None
+) -> PushTelemetryResponse:
+    logs.TELEMETRY.info("Rejected the metrics of %s: %s", call.client_id, fault)
+    if client is not None:
+        client.last_error = fault.error
+    return PushTelemetryResponse(error_code=fault.error)
+
+
+def _unreadable(
+    telemetry: ClientMetrics, call: Call, fault: CorruptData, client: ClientInstance
+) -> PushTelemetryResponse:
+    telemetry.failed += 1
+    return _rejected(call, ClientFault(Error.INVALID_RECORD, str(fault)), client)
+
+
+def _read(request: PushTelemetryRequest, limit: int) -> Steps[list[Point]]:
+    """The numbers of a large or compressed report; safe on any thread."""
+    report = decompress(Codec(request.compression_type), request.metrics, limit * _MOST_UNPACKED)
+    found = []
+    for point in points(report):
+        found.append(point)
+        yield
+    return found
+
+
+def _check(
     broker: Broker, request: PushTelemetryRequest, call: Call, client: ClientInstance
-) -> None:
+) -> int:
+    """Whether the client may push now; returns `telemetry.max.bytes`."""
     telemetry = broker.telemetry
     now_ms = broker.clock.monotonic_ms()
     if client.is_terminated:
@@ -81,14 +128,7 @@ def _take(
         raise ClientFault(
             Error.TELEMETRY_TOO_LARGE, f"{len(request.metrics)} bytes; allowed are {limit}"
         )
-    if request.metrics:
-        try:
-            codec = Codec(request.compression_type)
-            report = decompress(codec, request.metrics, limit * _MOST_UNPACKED)
-            telemetry.report(client, list(points(report)))
-        except CorruptData as fault:
-            telemetry.failed += 1
-            raise ClientFault(Error.INVALID_RECORD, str(fault)) from None
+    return limit
 
 
 HANDLER = Handler(key=72, versions=(0, 0), request=PushTelemetryRequest, handle=handle)

@@ -2,7 +2,7 @@
 
 Behaviour:
 - gives the leader of a partition its state, and fences the leaders before it from writing;
-- INVALID_REQUEST if nobody has begun the state; FENCED_LEADER_EPOCH if a later leader has read it.
+- INVALID_REQUEST if there is no state; FENCED_LEADER_EPOCH if a later leader has read it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Behaviour:
 - per partition all acknowledgements are taken or none: INVALID_RECORD_STATE if a record is not
   held by the member (any more), INVALID_REQUEST for offsets and types that make no sense. Kafka
   says nothing where the start offset has passed the record, so that two members may believe that
-  theirs was the accepted delivery; here the one that comes too late is told;
+  theirs was the accepted delivery; here the one that comes too late gets an error;
 - is answered when what became of the records is kept.
 
 Version notes: v2 locks can be renewed (KIP-1222).

@@ -7,9 +7,9 @@ Behaviour:
 - fewer than `min_bytes` parks the request until enough is appended, released or no longer locked,
   or until `max_wait_ms` is over; nothing is locked for a request that is parked;
 - leaves out markers and, with `share.isolation.level=read_committed`, aborted transactions;
-- a partition whose state is not known yet has nothing to give; one that does not exist is told at
+- a partition whose state is not known yet has nothing to give; an unknown one is reported at
   once (Kafka leaves it out of the answer);
-- a client over its `consumer_byte_rate` is told to wait, and locks nothing;
+- a client over its `consumer_byte_rate` is throttled, and locks nothing;
 - sessions: epoch 0 opens one, -1 closes it and frees what the member holds, and so does the end of
   its connection.
 
@@ -181,7 +181,9 @@ class _ShareFetch:
                     committed_only=committed_only,
                     at_least_one=not found and request.max_bytes > 0,
                 )
-            except ClientFault as fault:
+            except (ClientFault, OSError) as fault:
+                if isinstance(fault, OSError):
+                    fault = broker.storage.on_disk_fault(*led.partition.topic_partition, fault)
                 self._faults[key] = fault.error
                 continue
             if records is not None:

@@ -10,11 +10,13 @@ TRANSACTION_ABORTABLE · v5 transactions v2 (KIP-890).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.dispatch import Answer, Handler
 from headrace.broker.transactional_writes import (
+    Unsettled,
     admit,
     as_told_to_committer,
     must_ask,
@@ -34,14 +36,14 @@ if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.connection import Call
     from headrace.broker.remote_transactions import RemoteTransactions
-    from headrace.coordinator.host import Host
-    from headrace.coordinator.transaction.shard import TransactionShard
 
 _ABORTABLE_SINCE: Final = 4
 _ADDS_SINCE: Final = 5
 
 
-def handle(broker: Broker, request: TxnOffsetCommitRequest, call: Call) -> Answer:
+def handle(
+    broker: Broker, request: TxnOffsetCommitRequest, call: Call, awaited: Unsettled | None = None
+) -> Answer:
     groups = broker.groups
     adds = call.version >= _ADDS_SINCE
     if must_ask(broker.config, adds=adds):
@@ -55,12 +57,17 @@ def handle(broker: Broker, request: TxnOffsetCommitRequest, call: Call) -> Answe
         if remote is not None and remote.is_elsewhere(request.transactional_id):
             return _when_admitted(remote, offsets, producer, broker, request, call)
         errors, unsettled = admit(
-            broker.transactions, request.transactional_id, producer, [offsets], adds=adds
+            broker.transactions,
+            request.transactional_id,
+            producer,
+            [offsets],
+            adds=adds,
+            awaited=awaited,
         )
         if errors[offsets]:
             return _not_admitted(request, errors[offsets], call)
         if unsettled is not None:
-            return _begin_anew(unsettled, broker, request, call)
+            return _ask_again(unsettled, broker, request, call)
     return _commit(broker, request, call)
 
 
@@ -90,12 +97,16 @@ async def _when_admitted(
     return _commit(broker, request, call)
 
 
-async def _begin_anew(
-    unsettled: Host[TransactionShard], broker: Broker, request: TxnOffsetCommitRequest, call: Call
+async def _ask_again(
+    unsettled: Unsettled, broker: Broker, request: TxnOffsetCommitRequest, call: Call
 ) -> Answer:
     """Ask again when the coordinator's record is committed: by then it may be too late."""
-    await settled(unsettled)
-    answer = handle(broker, request, call)
+    try:
+        async with asyncio.timeout(broker.config.get_int("offsets.commit.timeout.ms") / 1000):
+            await settled(unsettled)
+    except TimeoutError:
+        return _not_admitted(request, Error.COORDINATOR_NOT_AVAILABLE, call)
+    answer = handle(broker, request, call, unsettled)
     return await answer if isinstance(answer, Coroutine) else answer
 
 

@@ -1,6 +1,6 @@
 """UpdateFeatures, v0-v2 (KIP-584).
 
-Behaviour: new levels for features, all of them or none; the first that is refused is told for the
+Behaviour: new levels for features, all of them or none; the first rejected one is reported for the
 whole request, with INVALID_UPDATE_VERSION. A level is lowered only if the request asks for a
 downgrade, safe or unsafe; level 0 switches a feature off. `validate_only` answers as if.
 

@@ -87,7 +87,7 @@ CLUSTER_METRICS: Final = (
     Metric(
         "kafka_controller_kafkacontroller_offlinepartitionscount",
         GAUGE,
-        "Partitions without a living leader: nobody can read or write them. Should be 0.",
+        "Partitions without a living leader: they cannot be read or written. Should be 0.",
         one(_of_controller(_offline)),
         mbean=_controller("OfflinePartitionsCount"),
     ),

@@ -62,7 +62,7 @@ async def _ask(peers: Peers, leader: int, topics: dict[str, list[int]]) -> Ends:
     try:
         response: ListOffsetsResponse = await peers.ask(leader, request, timeout_ms=_TIMEOUT_MS)
     except (HeadraceError, OSError, TimeoutError) as fault:
-        logs.SERVER.info("Broker %d does not tell the ends of its partitions: %r", leader, fault)
+        logs.SERVER.info("Broker %d does not report the ends of its partitions: %r", leader, fault)
         return {}
     return {
         (topic.name, found.partition_index): found.offset

@@ -3,7 +3,8 @@
 Prometheus asks a few times a minute, so this is the smallest responder that is safe to expose:
 GET and HEAD of one path, a limit for everything that a stranger could send, and one scrape at a
 time. Ten thousand partitions make a long answer: it is written in pieces, between which the
-requests of clients have their turn.
+requests of clients have their turn. Web pages of other sites get nothing, and where only this
+machine can ask, it must do so by a name of this machine (see http/gate).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from headrace.broker.metrics.declaration import Sources
 from headrace.broker.metrics.distant_ends import ask_leaders
 from headrace.broker.metrics.exposition import CONTENT_TYPE, family
 from headrace.broker.metrics.load import LoadMeter
+from headrace.http.hosts import EVERY_NAME, OwnNames, is_loopback
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
@@ -37,6 +39,7 @@ _TURN_S: Final = 0.002  # how long a scrape may keep everybody else waiting
 _LINES_PER_LOOK: Final = 50
 _PATHS: Final = ("/metrics", "/")
 _HEAD_END: Final = b"\r\n\r\n"
+_OF_A_PAGE: Final = ("origin:", "sec-fetch-site:cross-site", "sec-fetch-site:same-site")
 
 
 class MetricsEndpoint:
@@ -48,6 +51,7 @@ class MetricsEndpoint:
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self._turn = asyncio.Lock()
+        self._names = OwnNames([])
         self.host = ""
         self.port = 0
 
@@ -59,6 +63,8 @@ class MetricsEndpoint:
     async def start(self, listening: socket.socket) -> None:
         """Answer on a socket that listens."""
         self.host, self.port = listening.getsockname()[:2]
+        # Prometheus calls brokers on other machines by names that only its own settings have.
+        self._names = OwnNames([self.host], () if is_loopback(self.host) else (EVERY_NAME,))
         self._server = await asyncio.start_server(
             self._on_connection, sock=listening, limit=_MAX_HEAD_BYTES
         )
@@ -111,6 +117,10 @@ class MetricsEndpoint:
             field.startswith("content-length:") and field != "content-length:0" for field in headers
         ):
             return await _refuse(writer, "400 Bad Request")  # nothing here takes a body
+        if any(not self._names.has(field[5:]) for field in headers if field.startswith("host:")):
+            return await _refuse(writer, "421 Misdirected Request")
+        if any(field.startswith(_OF_A_PAGE) for field in headers):
+            return await _refuse(writer, "403 Forbidden")
         if target.partition("?")[0] not in _PATHS:
             return await _refuse(writer, "404 Not Found")
         body = await self.scrape()

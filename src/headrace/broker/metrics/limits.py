@@ -26,14 +26,14 @@ LIMIT_METRICS: Final = (
     Metric(
         "kafka_server_quota_throttled_total",
         COUNTER,
-        "Answers that told their client to wait, by the quota that it had used up.",
+        "Responses that throttled their client, by the quota that was exceeded.",
         _by_quota("throttled"),
         ("type",),
     ),
     Metric(
         "kafka_server_quota_throttle_time_ms_total",
         COUNTER,
-        "What clients were told to wait in all, by quota. Milliseconds.",
+        "Total throttle time of clients, by quota. Milliseconds.",
         _by_quota("throttle_ms"),
         ("type",),
         "kafka.server:type={Produce|Fetch|Request},user=,client-id=:throttle-time",

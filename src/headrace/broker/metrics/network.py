@@ -194,7 +194,7 @@ NETWORK_METRICS: Final = (
     Metric(
         "kafka_network_requestchannel_requestqueuesize",
         GAUGE,
-        "Requests that are worked on in the background; `queued.max.requests` is the limit.",
+        "Requests that are worked on in the background, of all connections.",
         one(lambda sources: sources.dispatcher.background),
         mbean="kafka.network:type=RequestChannel,name=RequestQueueSize",
     ),

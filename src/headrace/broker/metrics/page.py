@@ -15,7 +15,7 @@ _HEAD: Final = """\
 
 Generated from the declarations in `src/headrace/broker/metrics` (`make docs`). Every broker serves
 them at `http://<metrics.listener>/metrics` in Prometheus' text format; see the guide
-[Monitoring](../guides/monitoring.md).
+[Monitoring](../guides/operate/monitoring.md).
 
 The names are those of Kafka's MBeans as the JMX exporter's usual rules for Kafka translate them: in
 lower case, meters (`…PerSec`) as counters with `_total`, histograms as summaries with `quantile`,

@@ -65,7 +65,7 @@ SHARING_METRICS: Final = (
     Metric(
         "kafka_server_share_group_metrics_acquisition_lock_timeout_total",
         COUNTER,
-        "Records that were free again because nobody had acknowledged them in time.",
+        "Records that became available again because they were not acknowledged in time.",
         _by_group("expired_records"),
         ("group",),
         "kafka.server:type=SharePartitionMetrics,name=AcquisitionLockTimeoutPerSec",

@@ -84,8 +84,8 @@ def _step(
     if inside != wanted:
         low, high = border.log_start_offset, border.log_end_offset
         notice = (
-            f"{part.topic}:{part.partition}: offset {wanted} lies outside the log "
-            f"({low} to {high}), so {inside} is taken"
+            f"{part.topic}:{part.partition}: offset {wanted} is outside the log "
+            f"({low} to {high}), using {inside}"
         )
     return Step(part.topic, part.partition, current, inside, notice, wanted)
 

@@ -88,7 +88,7 @@ def parse_plan(text: str) -> Plan:
             folders = [str(each) for each in entry.get("log_dirs", [ANY_LOG_DIR] * len(replicas))]
         except (KeyError, TypeError, ValueError, AttributeError):
             raise BadPlan(
-                f"{json.dumps(entry)} is no partition of a plan: give topic, partition, replicas"
+                f"{json.dumps(entry)} is not a partition of a plan: give topic, partition, replicas"
             ) from None
         if len(folders) != len(replicas):
             raise BadPlan(
@@ -145,7 +145,9 @@ def parse_partitions(text: str) -> list[TopicPartition]:
         try:
             found.append(TopicPartition(str(entry["topic"]), int(entry["partition"])))
         except (KeyError, TypeError, ValueError):
-            raise BadPlan(f"{json.dumps(entry)} is no partition: give topic, partition") from None
+            raise BadPlan(
+                f"{json.dumps(entry)} is not a partition: give topic, partition"
+            ) from None
     twice = _repeated(found)
     if twice:
         listed = ", ".join(map(str, twice))
@@ -159,14 +161,14 @@ def _entries(text: str, field: str, *, required: bool = False) -> list[Any]:
     except ValueError as error:
         raise BadPlan(f"The input string is not a valid JSON ({error})") from None
     if not isinstance(data, dict):
-        raise BadPlan(f'The JSON is no object with "{field}" in it')
+        raise BadPlan(f'The JSON is not an object with "{field}" in it')
     if data.get("version", 1) != 1:
         raise BadPlan(f"Not supported version field value {data['version']}")
     if required and field not in data:
         raise BadPlan(f'Replica election data is missing "{field}" field')
     entries = data.get(field, [])
     if not isinstance(entries, list):
-        raise BadPlan(f'"{field}" in the JSON is no list')
+        raise BadPlan(f'"{field}" in the JSON is not a list')
     return entries
 
 
@@ -215,7 +217,7 @@ def without_broker(
         if chosen is None:
             raise BadPlan(
                 f"no broker is left to take {where} from broker {leaving}: it has "
-                f"{len(replicas)} replicas, and {len(racks)} other brokers live"
+                f"{len(replicas)} replicas, and {len(racks)} other brokers are live"
             )
         planned[where] = tuple(chosen if each == leaving else each for each in replicas)
         load.move(replicas, planned[where])
@@ -228,7 +230,7 @@ def with_replication_factor(
     """Add replicas at the end of the list, or take them from there; the others stay."""
     if not 1 <= factor <= len(brokers):
         raise BadPlan(
-            f"a replication factor of {factor} needs as many brokers, {len(brokers)} live"
+            f"a replication factor of {factor} needs as many live brokers, there are {len(brokers)}"
         )
     racks = {broker.id: broker.rack for broker in brokers}
     load = _Load(assignment)

@@ -20,6 +20,7 @@ from headrace.cli.failures import Failure
 from headrace.cli.kafka import (
     TIMEOUT_S,
     admin_api,
+    explained,
     find_topic,
     open_admin,
     raise_all,
@@ -48,28 +49,38 @@ _COLUMNS: Final = ("phase", "records", "failed", "seconds", "records_s", "mb_s")
 _LATENCIES: Final = ("avg_ms", "p50_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms")
 
 Phase = Callable[[Work, Tell], Run]
-SizeOption = Annotated[str, typer.Option("--size", metavar="SIZE", help="Of one record.")]
-PartitionsOption = Annotated[int, typer.Option("--partitions", min=1, help="Of the new topic.")]
+SizeOption = Annotated[str, typer.Option("--size", metavar="SIZE", help="Size of a record.")]
+PartitionsOption = Annotated[
+    int, typer.Option("--partitions", min=1, help="Partitions of the new topic.")
+]
 ReplicasOption = Annotated[
     int | None,
     typer.Option(
-        "--replicas", min=1, help="Of the new topic.", show_default="the broker's default"
+        "--replicas", min=1, help="Replicas of the new topic.", show_default="the broker's default"
     ),
 ]
-PayloadOption = Annotated[Payload, typer.Option("--payload", help="What records are made of.")]
-AcksOption = Annotated[str, typer.Option("--acks", metavar="0|1|all")]
+PayloadOption = Annotated[
+    Payload,
+    typer.Option("--payload", help="Content of the records: random does not compress, text does."),
+]
+AcksOption = Annotated[
+    str, typer.Option("--acks", metavar="0|1|all", help="Acknowledgements to wait for.")
+]
 CompressionOption = Annotated[
-    str, typer.Option("--compression", metavar="CODEC", help="none, gzip, snappy, lz4, zstd.")
+    str,
+    typer.Option(
+        "--compression", metavar="CODEC", help="Compression codec: none, gzip, snappy, lz4, zstd."
+    ),
 ]
 PlotOption = Annotated[
     Path | None,
-    typer.Option("--plot", metavar="FILE.png", help="Draw rates and latencies into a picture."),
+    typer.Option("--plot", metavar="FILE.png", help="Write a plot of throughput and latency."),
 ]
 
 
 @app.command(epilog="Example: headrace bench throughput --records 1000000 --size 100 --acks 1")
 def throughput(
-    records: Annotated[int, typer.Option("--records", min=1)] = 500_000,
+    records: Annotated[int, typer.Option("--records", min=1, help="Number of records.")] = 500_000,
     size: SizeOption = "100",
     topic: TopicOption = None,
     partitions: PartitionsOption = 1,
@@ -82,7 +93,7 @@ def throughput(
     plot: PlotOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Write as fast as it goes, then read it all again."""
+    """Write records at full speed, then read them all."""
     settings = {
         "acks": acks,
         "compression.type": compression,
@@ -97,8 +108,8 @@ def throughput(
 
 @app.command(epilog="Example: headrace bench latency --rate 1000 --seconds 30 --plot latency.png")
 def latency(
-    rate: Annotated[float, typer.Option("--rate", min=0.1, help="Records a second.")] = 1000,
-    seconds: Annotated[float, typer.Option("--seconds", min=0.1)] = 10,
+    rate: Annotated[float, typer.Option("--rate", min=0.1, help="Records per second.")] = 1000,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="Duration.")] = 10,
     size: SizeOption = "100",
     topic: TopicOption = None,
     partitions: PartitionsOption = 1,
@@ -121,10 +132,10 @@ def latency(
 
 @app.command("end-to-end", epilog="Example: headrace bench end-to-end --records 1000 --acks all")
 def end_to_end(
-    records: Annotated[int, typer.Option("--records", min=1)] = 1_000,
+    records: Annotated[int, typer.Option("--records", min=1, help="Number of records.")] = 1_000,
     rate: Annotated[
         float | None,
-        typer.Option("--rate", min=0.1, help="Records a second.", show_default="one by one"),
+        typer.Option("--rate", min=0.1, help="Records per second.", show_default="one by one"),
     ] = None,
     size: SizeOption = "100",
     topic: TopicOption = None,
@@ -167,7 +178,7 @@ def _measure(
     columns = [*_COLUMNS, *(each for each in _LATENCIES if each in rows[0])]
     emit(rows, output, lambda: table(rows, columns))
     if failed := sum(run.failed for run in runs):
-        raise Failure(f"{failed} records were not written", "look at the brokers")
+        raise Failure(f"{failed} records were not written", "check the logs of the brokers")
 
 
 @contextmanager
@@ -181,8 +192,9 @@ def _topic(
         yield name, len(found.partitions)
         return
     made = f"headrace-bench-{uuid.uuid4().hex[:8]}"
-    new = admin_api().NewTopic(made, partitions, replicas or -1)
-    futures = admin.create_topics([new], operation_timeout=TIMEOUT_S)
+    with explained(target):
+        new = admin_api().NewTopic(made, partitions, replicas or -1)
+        futures = admin.create_topics([new], operation_timeout=TIMEOUT_S)
     raise_all(settle(futures, target, "topic")[1])
     try:
         yield made, partitions

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 PERCENTILES: Final = (50.0, 95.0, 99.0, 99.9)
-_WINDOWS: Final = 100
+_MAX_WINDOWS: Final = 40
+_MIN_WINDOW_S: Final = 0.25
+"""Clients hand over records in batches: in a shorter window the rate is that of the batches."""
 
 
 @dataclass(slots=True)
@@ -45,18 +47,40 @@ class Run:
             told["max_ms"] = _ms(ordered[-1])
         return told
 
-    def rates(self) -> list[tuple[float, float]]:
-        """Records a second over time: the middle of each window and the rate in it."""
+    def rates(self) -> list[Window]:
+        """The run in pieces that are long enough for a rate."""
+        return self.windows(int(self._length_s / _MIN_WINDOW_S))
+
+    @property
+    def _length_s(self) -> float:
+        return max(self.seconds, max(self.done_at_s, default=0.0), 1e-9)
+
+    def windows(self, count: int = _MAX_WINDOWS) -> list[Window]:
+        """The run in equal pieces of time, about so many and none of them cut off."""
         if not self.done_at_s:
             return []
-        width = max(max(self.done_at_s) / _WINDOWS, 0.01)
-        counts: dict[int, int] = {}
-        for at_s in self.done_at_s:
-            counts[int(at_s / width)] = counts.get(int(at_s / width), 0) + 1
-        last = max(counts)
-        # The last window is cut off somewhere: it would look like a collapse.
-        shown = range(last) if last else range(1)
-        return [((each + 0.5) * width, counts.get(each, 0) / width) for each in shown]
+        count = max(1, min(_MAX_WINDOWS, count))
+        width = self._length_s / count
+        records = [0] * count
+        latencies: list[list[float]] = [[] for _ in range(count)]
+        for number, at_s in enumerate(self.done_at_s):
+            window = min(int(at_s / width), count - 1)
+            records[window] += 1
+            if self.latencies_s:
+                latencies[window].append(self.latencies_s[number])
+        return [
+            Window(each * width, (each + 1) * width, records[each] / width, sorted(latencies[each]))
+            for each in range(count)
+        ]
+
+
+class Window(NamedTuple):
+    """A piece of a run: its rate in records a second, and the latencies in it, in order."""
+
+    start_s: float
+    end_s: float
+    rate: float
+    latencies_s: list[float]
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:

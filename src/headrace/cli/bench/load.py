@@ -117,7 +117,7 @@ def _drain(flush: Callable[[float], int], run: Run, tell: Tell) -> None:
         if now_left != left:
             moved, left = time.monotonic(), now_left
         elif time.monotonic() - moved > _STALLED_S:
-            raise Failure(f"{left} records are not acknowledged", "look at the brokers")
+            raise Failure(f"{left} records are not acknowledged", "check the logs of the brokers")
         tell(len(run.latencies_s))
 
 
@@ -212,4 +212,6 @@ def _await_record(consumer: Any, stamp: bytes, deadline: float, work: Work) -> N
         _raise_for([message.error()] if message.error() else [], work)
         if message.value()[:_STAMP_BYTES] == stamp:
             return
-    raise Failure(f"a record did not arrive within {_STALLED_S:.0f} s", "look at the brokers")
+    raise Failure(
+        f"a record did not arrive within {_STALLED_S:.0f} s", "check the logs of the brokers"
+    )

@@ -1,4 +1,4 @@
-"""What an examination says: one line per look, and a remedy where something is wrong."""
+"""What a check says: one line, and a remedy where something is wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Level(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One line. `subject` is what was looked at: an address, a folder, a limit."""
+    """One line. `subject` is what was checked: an address, a folder, a limit."""
 
     level: Level
     subject: str

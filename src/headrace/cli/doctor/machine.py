@@ -1,4 +1,4 @@
-"""Looks at the machine: limits and a clock that a broker depends on."""
+"""Checks the machine: limits and a clock that a broker depends on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks at a running cluster from where the client stands: can it be reached as it says?"""
+"""Checks a running cluster from where the client stands: can it be reached as it says?"""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _examine_advertised(
     try:
         found = _read_metadata(advertised, target).cluster_id
     except HeadraceError as error:
-        return warn(subject, f"its metadata cannot be read ({error})", "look again")
+        return warn(subject, f"its metadata cannot be read ({error})", "run doctor again")
     if found != cluster_id:
         return fail(
             subject,

@@ -1,4 +1,4 @@
-"""Looks at the ports on which a broker is about to listen: free, or taken by whom?"""
+"""Checks the ports on which a broker is about to listen: free, or taken by whom?"""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def _describe_refusal(address: Address, error: OSError) -> Finding:
         if _speaks_kafka(address):
             return warn(
                 subject,
-                f"{address} is taken by {by}, a Kafka broker",
+                f"{address} is in use by {by}, a Kafka broker",
                 "stop it before you start another one, or use another port",
             )
         return fail(
-            subject, f"{address} is taken by {by}", "stop that process, or use another port"
+            subject, f"{address} is in use by {by}", "stop that process, or use another port"
         )
     if error.errno == errno.EACCES:
         return fail(subject, f"{address} needs more rights", "use a port above 1023")

@@ -1,4 +1,4 @@
-"""Looks at a server.properties: can a broker be built from it, and on what it would stand."""
+"""Checks a server.properties: can a broker be built from it, and on what it would stand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks at a data folder: can a broker write there, is it its own, did it close in order?"""
+"""Checks a data folder: can a broker write there, whose is it, was the last shutdown clean?"""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.cli.doctor.findings import Finding, fail, ok, warn
+from headrace.cli.lines import counted
 from headrace.errors import HeadraceError
 from headrace.log import checkpoints, meta_properties
 from headrace.log.directory import LOCK, parse_folder_name
@@ -42,11 +43,11 @@ def examine_folder(folder: Path, node_id: int | None = None) -> Iterator[Finding
     if partitions and not locked and not (folder / checkpoints.CLEAN_SHUTDOWN).exists():
         yield warn(
             subject,
-            f"the last broker did not close its {len(partitions)} partitions in order",
-            "nothing to do: the next start checks and recovers them",
+            f"the last broker did not shut down cleanly ({counted(len(partitions), 'partition')})",
+            "nothing to do: the next start checks and recovers the logs",
         )
     else:
-        yield ok(subject, f"holds {len(partitions)} partitions")
+        yield ok(subject, f"holds {counted(len(partitions), 'partition')}")
 
 
 def examine_folders_together(owners: list[tuple[str, MetaProperties]]) -> Iterator[Finding]:
@@ -80,7 +81,9 @@ def _examine_access(folder: Path) -> Finding:
             probe.flush()
     except OSError as error:
         return fail(
-            str(folder), f"no file can be written in it ({error.strerror})", "mend its permissions"
+            str(folder),
+            f"no file can be written in it ({error.strerror})",
+            "correct its permissions",
         )
     return ok(str(folder), "can be written")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.cli.dump_log.mapped import Entry, Wanted, base_offset_of, judged, map_file
-from headrace.cli.record_text import Faces, to_text
+from headrace.cli.record_text import to_text
 from headrace.errors import HeadraceError
 from headrace.records.batch import (
     CODEC_MASK,
@@ -56,7 +56,7 @@ def broken_chain(view: memoryview, position: int) -> str | None:
     """Why no further batch can be found from here, or None."""
     left = len(view) - position
     if left < HEADER_SIZE:
-        return f"{left} bytes at the end are no batch; a broker cuts them off when it starts"
+        return f"{left} bytes at the end are not a batch; a broker truncates them when it starts"
     header = read_header(view, position)
     if header.batch_length == 0 and header.magic == 0:
         return None
@@ -101,12 +101,12 @@ def describe_batch(position: int, header: BatchHeader) -> Entry:
 def _dump_records(header: BatchHeader, batch: memoryview, wanted: Wanted) -> Iterator[Entry]:
     try:
         for record in iterate(header, batch):
-            yield _describe_record(header, record, wanted.faces)
+            yield _describe_record(header, record, wanted)
     except HeadraceError as error:
         yield {"kind": "record", "fault": str(error)}
 
 
-def _describe_record(header: BatchHeader, record: Record, faces: Faces) -> Entry:
+def _describe_record(header: BatchHeader, record: Record, wanted: Wanted) -> Entry:
     entry: Entry = {"kind": "record", "offset": record.offset, "timestamp": record.timestamp}
     if header.is_control:
         marker = parse_control(record)
@@ -114,8 +114,8 @@ def _describe_record(header: BatchHeader, record: Record, faces: Faces) -> Entry
             return entry | {"marker": "other"}
         what = "commit" if marker.commit else "abort"
         return entry | {"marker": what, "coordinator_epoch": marker.coordinator_epoch}
-    entry["key"] = None if record.key is None else _text(to_text(record.key, faces.key))
-    entry["value"] = None if record.value is None else _text(to_text(record.value, faces.value))
+    entry["key"] = None if record.key is None else _text(to_text(record.key, wanted.key))
+    entry["value"] = None if record.value is None else _text(to_text(record.value, wanted.value))
     if record.headers:
         entry["headers"] = [
             {"key": name, "value": None if value is None else _text(value)}

@@ -19,7 +19,7 @@ from headrace.cli.dump_log.mapped import Entry, Wanted
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.options import OutputOption
 from headrace.cli.output import Output, cell
-from headrace.cli.record_text import Encoding, Faces, compact_json
+from headrace.cli.record_text import Encoding, compact_json
 
 _BARE: Final = re.compile(r"[\w.:-]+")
 _EPILOG: Final = """\b
@@ -31,12 +31,12 @@ Paths = Annotated[
     list[str],
     typer.Argument(metavar="PATH…", help="Files, or folders of partitions.", show_default=False),
 ]
-DeepFlag = Annotated[bool, typer.Option("--deep", help="Also the records inside the batches.")]
+DeepFlag = Annotated[bool, typer.Option("--deep", help="Also print the records of each batch.")]
 VerifyFlag = Annotated[
     bool, typer.Option("--verify", help="Check CRCs, offsets and indexes; exit 1 on a fault.")
 ]
-KeyFormat = Annotated[Encoding, typer.Option(help="How keys are shown.")]
-ValueFormat = Annotated[Encoding, typer.Option(help="How values are shown.")]
+KeyFormat = Annotated[Encoding, typer.Option(help="Encoding of keys in the output.")]
+ValueFormat = Annotated[Encoding, typer.Option(help="Encoding of values in the output.")]
 
 
 def dump_log(
@@ -48,7 +48,7 @@ def dump_log(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Print batches, index entries, producer snapshots and checkpoints; never changes a file."""
-    wanted = Wanted(deep, verify, Faces(key_format, value_format))
+    wanted = Wanted(deep, verify, key_format, value_format)
     faults = 0
     for path in _expand(paths):
         if output is Output.TABLE:
@@ -57,7 +57,9 @@ def dump_log(
             faults += "fault" in entry
             sys.stdout.write(_render(path, entry, output))
     if faults:
-        raise Failure(f"{faults} faults were found", "a broker mends logs and indexes at its start")
+        raise Failure(
+            f"{faults} faults were found", "a broker recovers logs and indexes when it starts"
+        )
 
 
 def _expand(paths: list[str]) -> Iterator[Path]:

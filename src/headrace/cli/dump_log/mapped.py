@@ -6,7 +6,7 @@ import mmap
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from headrace.cli.record_text import Faces
+from headrace.cli.record_text import Encoding
 from headrace.log import names
 
 Entry: TypeAlias = dict[str, object]
@@ -19,7 +19,8 @@ class Wanted(NamedTuple):
 
     deep: bool = False
     verify: bool = False
-    faces: Faces = Faces()
+    key: Encoding = Encoding.TEXT
+    value: Encoding = Encoding.TEXT
 
 
 def judged(entry: Entry, fault: str | None) -> Entry:

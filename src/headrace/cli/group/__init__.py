@@ -21,7 +21,7 @@ from headrace.cli.options import (
 from headrace.cli.output import Output, emit_rows
 from headrace.cli.target import parse_target
 
-app = typer.Typer(help="See, move and remove consumer groups.")
+app = typer.Typer(help="List, describe, reset and delete consumer groups.")
 
 
 class GroupType(StrEnum):
@@ -39,7 +39,9 @@ def list_command(
             metavar="STATE", help=f"{', '.join(STATES)}; may be repeated.", show_default=False
         ),
     ] = NONE_GIVEN,
-    kind: Annotated[GroupType | None, typer.Option("--type", help="Only this protocol.")] = None,
+    kind: Annotated[
+        GroupType | None, typer.Option("--type", help="Only groups of this protocol.")
+    ] = None,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
@@ -49,7 +51,7 @@ def list_command(
     for word in state:
         if word.lower() not in known:
             hint = did_you_mean(word.capitalize(), STATES) or f"the states are {', '.join(STATES)}"
-            raise WrongUsage(f'"{word}" is no state of a group', hint)
+            raise WrongUsage(f'"{word}" is not a state of a group', hint)
     wanted = {known[word.lower()] for word in state}
     target = parse_target(servers, properties)
     rows = [

@@ -36,9 +36,13 @@ _MEMBER_COLUMNS: Final = (
 
 def describe(
     groups: GroupNames,
-    members: Annotated[bool, typer.Option("--members", help="Who is in it.")] = False,
-    offsets: Annotated[bool, typer.Option("--offsets", help="How far it is; the default.")] = False,
-    state: Annotated[bool, typer.Option("--state", help="Only the group itself.")] = False,
+    members: Annotated[bool, typer.Option("--members", help="Show the members.")] = False,
+    offsets: Annotated[
+        bool, typer.Option("--offsets", help="Show offsets and lag (default).")
+    ] = False,
+    state: Annotated[
+        bool, typer.Option("--state", help="Show only the state of the group.")
+    ] = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,

@@ -34,7 +34,9 @@ def read_legacy_offsets(hosts: str, group: str) -> dict[TopicPart, Offset]:
             continue
         topic, partition = words
         if not _is_number(partition) or not _is_number(text := node.data.decode(errors="replace")):
-            raise Failure(f"{path} in ZooKeeper does not hold an offset", "mend or delete the node")
+            raise Failure(
+                f"{path} in ZooKeeper does not hold an offset", "correct or delete the node"
+            )
         offsets[TopicPart(topic, int(partition))] = int(text)
     if not offsets:
         raise Failure(

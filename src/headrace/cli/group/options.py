@@ -27,7 +27,9 @@ ScopeOption: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-YesFlag: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+YesFlag: TypeAlias = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")
+]
 
 # Partitions by topic; None stands for all of them.
 Scope: TypeAlias = dict[str, set[int] | None]

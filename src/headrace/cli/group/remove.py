@@ -34,7 +34,7 @@ def delete(
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Delete groups without members, and all their offsets. Asks first when a person types it."""
+    """Delete groups without members, and all their offsets. Asks for confirmation on a terminal."""
     target = parse_target(servers, properties)
     admin = open_admin(target)
     found, failures = require_groups(admin, target, groups)
@@ -75,7 +75,7 @@ def delete_offsets(
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Forget what a group has committed to topics that none of its members reads."""
+    """Delete committed offsets of topics that no member of the group is subscribed to."""
     if not topic:
         raise WrongUsage("no topic is named", "give --topic TOPIC or --topic TOPIC:0,1")
     scope = parse_scope(topic)
@@ -159,9 +159,9 @@ def remove_members(
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Make members leave, such as static ones whose machine is gone; a live one joins again."""
+    """Remove members from a group, such as static members of a lost host; a live one rejoins."""
     if everyone == bool(member or instance):
-        raise WrongUsage("who shall leave is not clear", "give --member, --instance or --all")
+        raise WrongUsage("no member is named", "give --member, --instance or --all")
     target = parse_target(servers, properties)
     admin = open_admin(target)
     found, failures = require_groups(admin, target, [group])

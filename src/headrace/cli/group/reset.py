@@ -64,20 +64,32 @@ Examples:
 
 DatetimeOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="The first record at or after it, UTC without a zone."),
+    typer.Option(
+        metavar="TIME", help="To the first record at or after this time; UTC without a zone."
+    ),
 ]
 DurationOption: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="DURATION", help="So long ago: PT1H30M or 90m.")
+    str | None,
+    typer.Option(metavar="DURATION", help="To the first record of this long ago: PT1H30M or 90m."),
 ]
 ShiftOption: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", help="Forwards, or backwards if negative.")
+    int | None,
+    typer.Option(metavar="N", help="Shift by this number of records; negative is backwards."),
+]
+CurrentFlag: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--to-current", help="To the committed offset, or to the end where there is none."
+    ),
 ]
 FileOption: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="CSV", help="Lines of TOPIC,PARTITION,OFFSET.")
 ]
 ZooKeeperOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="HOST:PORT", help="Where consumers of old kept the group's offsets."),
+    typer.Option(
+        metavar="HOST:PORT", help="Use the offsets that a legacy consumer stored in this ZooKeeper."
+    ),
 ]
 
 
@@ -92,26 +104,30 @@ def reset(
     group: GroupName,
     topic: ScopeOption = NONE_GIVEN,
     all_topics: Annotated[
-        bool, typer.Option("--all-topics", help="Every topic that the group has offsets in.")
+        bool, typer.Option("--all-topics", help="All topics with committed offsets of the group.")
     ] = False,
-    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="The first record.")] = False,
-    to_latest: Annotated[bool, typer.Option("--to-latest", help="Behind the newest.")] = False,
+    to_earliest: Annotated[
+        bool, typer.Option("--to-earliest", help="To the first record.")
+    ] = False,
+    to_latest: Annotated[bool, typer.Option("--to-latest", help="To the end of the log.")] = False,
     to_datetime: DatetimeOption = None,
     by_duration: DurationOption = None,
     shift_by: ShiftOption = None,
-    to_offset: Annotated[int | None, typer.Option(metavar="N", help="This one.", min=0)] = None,
-    to_current: Annotated[
-        bool, typer.Option("--to-current", help="Where it is; the end where it is nowhere.")
-    ] = False,
+    to_offset: Annotated[
+        int | None, typer.Option(metavar="N", help="To this offset.", min=0)
+    ] = None,
+    to_current: CurrentFlag = False,
     from_file: FileOption = None,
     from_zookeeper: ZooKeeperOption = None,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it.")] = False,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Execute the plan; without it nothing is changed.")
+    ] = False,
     export: Annotated[bool, typer.Option("--export", help="Print the plan as CSV.")] = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Move a group to other offsets; a dry run unless --execute is given."""
+    """Reset the committed offsets of a group; a dry run unless --execute is given."""
     given: dict[Kind, Any] = {
         Kind.EARLIEST: to_earliest or None,
         Kind.LATEST: to_latest or None,
@@ -129,7 +145,7 @@ def reset(
         raise WrongUsage("--execute and --export exclude each other", "leave one of them out")
     if (bool(topic) + all_topics) != (wish.kind not in LISTED):
         raise WrongUsage(
-            "which partitions to move is not clear",
+            "no partitions are selected",
             "give --topic or --all-topics or, with --from-file or --from-zookeeper, neither",
         )
     if from_zookeeper is not None:
@@ -160,7 +176,7 @@ def choose_wish(given: Mapping[Kind, Any], *, now_ms: int) -> Wish:
     if len(chosen) != 1:
         said = " and ".join(kind.value for kind in chosen) or "nothing"
         raise WrongUsage(
-            f"where to move is not clear, {said} was given",
+            f"there must be one target, {said} was given",
             "give exactly one of " + ", ".join(kind.value for kind in Kind),
         )
     kind = chosen[0]
@@ -170,7 +186,7 @@ def choose_wish(given: Mapping[Kind, Any], *, now_ms: int) -> Wish:
             return Wish(kind, parse_time(value, now_ms=now_ms))
         except WrongUsage:
             raise WrongUsage(
-                f'--to-datetime "{value}" is no time', "write for example 2026-05-01T10:00:00Z"
+                f'--to-datetime "{value}" is not a time', "write for example 2026-05-01T10:00:00Z"
             ) from None
     if kind is Kind.DURATION:
         return Wish(kind, max(now_ms - parse_duration_ms(value, "--by-duration"), 0))
@@ -229,7 +245,7 @@ def _read_borders(
     for part in sorted(parts):
         if part not in first or part not in last:
             raise Failure(
-                f"{part.topic}:{part.partition} tells no offsets",
+                f"{part.topic}:{part.partition} does not report its offsets",
                 f'see "headrace topic describe {part.topic}", or leave it out',
             )
     return {

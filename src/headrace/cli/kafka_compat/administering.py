@@ -106,8 +106,8 @@ def brokers_in_zookeeper(hosts: str) -> str:
     from headrace.coordination import zookeeper
 
     print(
-        f"headrace: --zookeeper is of the past; the brokers registered at {hosts} are asked "
-        "(use --bootstrap-server)",
+        f"headrace: --zookeeper is deprecated, use --bootstrap-server; connecting to the brokers "
+        f"registered at {hosts}",
         file=sys.stderr,
     )
     tree = zookeeper.connect(hosts, connection_timeout_ms=_ZOOKEEPER_TIMEOUT_MS)

@@ -87,7 +87,7 @@ def _assignor(name: str) -> str:
 
 def _number(name: str, text: str) -> int:
     if not text.strip().isdecimal():
-        raise WrongUsage(f'{name} "{text}" is no number', "give a whole number")
+        raise WrongUsage(f'{name} "{text}" is not a number', "give a whole number")
     return int(text)
 
 

@@ -104,7 +104,7 @@ def consume(name: str, formatter_class: str, words: list[str]) -> int:
             return 0
         place = place_of(given)
         if given.has("--whitelist"):
-            print("headrace: --whitelist is of the past; use --include", file=sys.stderr)
+            print("headrace: --whitelist is deprecated; use --include", file=sys.stderr)
         servers = servers_of(given)
         refuse_both(given, _CLIENT, old_first=True)
         refuse_both(given, (_FORMATTER,), old_first=True)

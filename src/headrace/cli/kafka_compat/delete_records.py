@@ -89,5 +89,5 @@ def _entry(entry: Any) -> tuple[TopicPartition, int]:
     except (TypeError, KeyError) as error:
         raise Told(f"{entry!r} has no {error}; topic, partition and offset are needed") from None
     if not (isinstance(place.topic, str) and type(place.partition) is type(offset) is int):
-        raise Told(f"{entry!r} is no topic with the numbers of a partition and an offset")
+        raise Told(f"{entry!r} is not a topic with the numbers of a partition and an offset")
     return place, offset

@@ -59,7 +59,7 @@ class Given:
         if text is None:
             return None
         if not text.removeprefix("-").isdecimal():
-            raise WrongUsage(f'{flag} "{text}" is no number', f"give {flag} a whole number")
+            raise WrongUsage(f'{flag} "{text}" is not a number', f"give {flag} a whole number")
         return int(text)
 
     def properties(self, *flags: str, files: Iterable[str] = ()) -> dict[str, str]:
@@ -105,7 +105,7 @@ def parse(words: list[str], known: Mapping[str, Takes]) -> Given:
 def no_flag(flag: str, known: Iterable[str]) -> WrongUsage:
     """What to raise about a word that is in no table."""
     hint = did_you_mean(flag, known) or "see --help"
-    return WrongUsage(f'"{flag}" is no flag of this command', hint)
+    return WrongUsage(f'"{flag}" is not a flag of this command', hint)
 
 
 def full_name(word: str, known: Mapping[str, Takes]) -> str:

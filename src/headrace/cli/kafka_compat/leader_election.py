@@ -46,7 +46,7 @@ def run(words: list[str]) -> int:
         _check(given)
         kind = given.needed("--election-type").upper()
         if kind not in _TYPES:
-            raise Told(f"{kind} is no type of election: use preferred or unclean")
+            raise Told(f"{kind} is not a type of election: use preferred or unclean")
         wanted = _partitions(given)
         config = given.text("--command-config", "--admin.config")
         with open_admin(given.needed("--bootstrap-server"), config) as admin:

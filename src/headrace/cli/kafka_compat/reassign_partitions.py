@@ -319,7 +319,7 @@ def _with_racks(brokers: list[BrokerView], *, aware: bool) -> list[BrokerView]:
 def _broker_ids(text: str) -> list[int]:
     words = [word.strip() for word in text.split(",")]
     if not all(word.isdecimal() for word in words):
-        raise BadPlan(f'--broker-list "{text}" is no list of broker ids such as 1,2,3')
+        raise BadPlan(f'--broker-list "{text}" is not a list of broker ids such as 1,2,3')
     ids = [int(word) for word in words]
     twice = sorted({each for each in ids if ids.count(each) > 1})
     if twice:

@@ -205,4 +205,4 @@ def _signal(name: str) -> signal.Signals:
     try:
         return signal.Signals[f"SIG{name.removeprefix('SIG')}"]
     except KeyError:
-        raise WrongUsage(f'SIGNAL "{name}" is no signal', "use TERM, INT or KILL") from None
+        raise WrongUsage(f'SIGNAL "{name}" is not a signal', "use TERM, INT or KILL") from None

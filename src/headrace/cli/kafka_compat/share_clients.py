@@ -25,4 +25,4 @@ def open_share_consumer(target: Target, settings: dict[str, Any]) -> Any:
     try:
         return confluent_kafka.ShareConsumer({**quiet, **settings, **target.properties})
     except confluent_kafka.KafkaException as error:
-        raise Failure(f"the client refuses its settings: {error.args[0].str()}") from None
+        raise Failure(f"the client rejects its settings: {error.args[0].str()}") from None

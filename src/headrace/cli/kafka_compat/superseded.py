@@ -49,7 +49,7 @@ def servers_of(
     """The brokers, however old the flag that names them."""
     for flag in _NO_MEANING:
         if given.has(flag):
-            print(f"headrace: {flag} has no meaning any more and is ignored", file=sys.stderr)
+            print(f"headrace: {flag} is deprecated and ignored", file=sys.stderr)
     if servers := given.text("--bootstrap-server", "--broker-list"):
         return servers
     if zookeeper := given.text("--zookeeper"):

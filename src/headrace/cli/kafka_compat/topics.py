@@ -252,7 +252,7 @@ def parse_assignment(text: str | None) -> list[list[int]]:
     for number, part in enumerate(text.split(",")):
         ids = [each.strip() for each in part.split(":")]
         if not all(each.isdecimal() for each in ids):
-            raise Told(f'"{part}" in --replica-assignment is no list of brokers such as 1:2')
+            raise Told(f'"{part}" in --replica-assignment is not a list of brokers such as 1:2')
         replicas = [int(each) for each in ids]
         twice = sorted({each for each in replicas if replicas.count(each) > 1})
         if twice:

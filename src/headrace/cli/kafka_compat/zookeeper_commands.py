@@ -34,7 +34,7 @@ class Words(NamedTuple):
     def version(self) -> int:
         text = self.flags.get("-v", str(ANY_VERSION))
         if not text.removeprefix("-").isdecimal():
-            raise WrongUsage(f'-v "{text}" is no version', "give it a whole number")
+            raise WrongUsage(f'-v "{text}" is not a version', "give it a whole number")
         return int(text)
 
 

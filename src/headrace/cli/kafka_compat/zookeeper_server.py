@@ -76,7 +76,7 @@ def stop(words: list[str], processes: Path = Path("/proc")) -> int:
 def _refuse_flag(words: list[str], usage: str) -> None:
     """A flag that is none is not taken for the name of a file."""
     if words and words[0].startswith("-") and words[0] != "--override":
-        raise WrongUsage(f'"{words[0]}" is no flag of this command', usage)
+        raise WrongUsage(f'"{words[0]}" is not a flag of this command', usage)
 
 
 def _server(words: list[str], daemon: bool) -> ZooKeeperServer:

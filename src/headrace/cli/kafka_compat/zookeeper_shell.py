@@ -38,7 +38,7 @@ def zookeeper_shell(words: list[str]) -> int:
         raise WrongUsage("no server is given", "write zookeeper-shell HOST:PORT [command]")
     hosts, *command = words
     if hosts.startswith("-"):
-        raise WrongUsage(f'"{hosts}" is no flag of this command', USAGE)
+        raise WrongUsage(f'"{hosts}" is not a flag of this command', USAGE)
     print(f"Connecting to {hosts}")
     if command and command[0] not in COMMANDS:
         return _tell(f"{usage()}\nCommand not found: Command not found {command[0]}", 127)

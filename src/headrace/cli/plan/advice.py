@@ -1,4 +1,4 @@
-"""What is risky about a plan, and the machine that the documents recommend. Pure."""
+"""What is risky about a plan, and the machine that is recommended for a broker. Pure."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from headrace.cli.plan.sizing import (
 from headrace.cli.sizes import show_bytes
 
 GB: Final = 1_000_000_000
-HEAP: Final = 5 * GB
 SYSTEM: Final = 1 * GB
 ACCEPTABLE_RAM: Final = 32 * GB
 GOOD_RAM: Final = 64 * GB
 MANY_PARTITIONS: Final = 1_000
 
 BROKER_HARDWARE: Final = {
-    "cores": "24 (two times 12); TLS and compression take some of them",
-    "memory": "64 GB: 4 to 6 GB of heap, 1 GB for the system, the rest is page cache",
+    "cores": "4: one for requests, the others for compaction, fsync and TLS; with more cores, run "
+    "several brokers on the machine",
+    "memory": "64 GB: less than 1 GB for the broker, 1 GB for the system, the rest is page cache",
     "disks": "12 of 1 TB for records alone, each its own log.dirs or all in RAID 10",
     "file_system": "XFS or ext4, mounted noatime",
     "network": "1 or 10 Gbit/s, all brokers in one data centre",
@@ -65,7 +65,7 @@ def warnings(load: Load, machine: Machine, sizing: Sizing, around: Circumstances
     yield from _of_machines(machine, sizing, around)
     if load.tls:
         yield (
-            "TLS costs cores: where it was measured, CPU of a producer rose from 12 to 28 % and "
+            "TLS costs CPU: where it was measured, CPU of a producer rose from 12 to 28 % and "
             "of its broker from 30 to 48 %; a sixth of the throughput is planned for"
         )
 
@@ -78,7 +78,7 @@ def _of_replicas(load: Load, sizing: Sizing, around: Circumstances) -> Iterator[
         )
     if load.replication_factor == 1:
         yield (
-            "one replica: what the disk has not got yet is lost with the machine; "
+            "one replica: records that are not on disk yet are lost with the machine; "
             "use a replication factor of 3"
         )
     elif around.min_insync_replicas >= load.replication_factor:
@@ -104,7 +104,7 @@ def _of_partitions(load: Load, sizing: Sizing) -> Iterator[str]:
     if replicas > MAX_PARTITIONS_PER_CLUSTER:
         yield (
             f"{replicas:,} replicas: more than the {MAX_PARTITIONS_PER_CLUSTER:,} that a cluster "
-            "bears; use several clusters"
+            "can hold; use several clusters"
         )
     if count >= MANY_PARTITIONS:
         yield (
@@ -120,13 +120,16 @@ def _of_partitions(load: Load, sizing: Sizing) -> Iterator[str]:
 
 def _of_machines(machine: Machine, sizing: Sizing, around: Circumstances) -> Iterator[str]:
     if around.ram_bytes < ACCEPTABLE_RAM:
-        yield f"{show_bytes(around.ram_bytes)} of memory: below 32 GB is to be avoided"
-    elif around.ram_bytes < GOOD_RAM:
-        yield f"{show_bytes(around.ram_bytes)} of memory is acceptable; 64 GB is good"
-    cache = around.ram_bytes - HEAP - SYSTEM
-    if sizing.memory_per_broker.value > cache:
         yield (
-            f"{show_bytes(sizing.memory_per_broker.value)} of buffer do not fit into "
+            f"{show_bytes(around.ram_bytes)} of memory: below 32 GB little page cache is left, and "
+            "consumers that lag read from disk"
+        )
+    elif around.ram_bytes < GOOD_RAM:
+        yield f"{show_bytes(around.ram_bytes)} of memory is acceptable; 64 GB cache more of the log"
+    cache = around.ram_bytes - sizing.process_per_broker.value - SYSTEM
+    if sizing.buffer_per_broker.value > cache:
+        yield (
+            f"{show_bytes(sizing.buffer_per_broker.value)} of buffer do not fit into "
             f"{show_bytes(max(cache, 0))} of page cache; add memory or brokers"
         )
     if sizing.disk_per_broker.value > machine.disk_bytes:
@@ -138,6 +141,12 @@ def _of_machines(machine: Machine, sizing: Sizing, around: Circumstances) -> Ite
         yield (
             f"{show_bytes(sizing.network_per_broker.value)}/s with the copies exceed the "
             f"{show_bytes(machine.bandwidth_bytes_per_second)}/s of a broker; add brokers"
+        )
+    if sizing.brokers_by["CPU"].value > sizing.brokers:
+        yield (
+            f"{sizing.brokers} brokers move less than the load asks for: "
+            f"{sizing.brokers_by['CPU'].value:.0f} cores are needed, and a broker uses one; "
+            "add brokers, or measure --broker-rate with headrace bench"
         )
     if around.storage is Storage.NAS:
         yield "network storage: every write waits for the network; use local disks"

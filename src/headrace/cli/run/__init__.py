@@ -1,6 +1,6 @@
 """`headrace run`: a pipeline in the foreground, from its function to a clean end.
 
-Brings together what the rest provides: a broker if none is named, the session, the supervisor and
+Brings together what the rest provides: a broker if there is none, the session, the supervisor and
 its display. Pipelines, Spark and the broker are loaded when they are needed, not for `--help`.
 """
 
@@ -12,10 +12,11 @@ from typing import Annotated, Final
 
 import typer
 
-from headrace.cli.failures import WrongUsage
+from headrace.cli.failures import DEBUG, WrongUsage
 from headrace.cli.group.options import YesFlag
 from headrace.cli.options import NONE_GIVEN, OutputOption, parse_pairs
 from headrace.cli.output import Output
+from headrace.cli.run.brokers import Origin
 from headrace.cli.run.request import Connector, RunRequest, default_state
 
 # A run that is asked to stop also needs time to stop Spark and the broker.
@@ -39,15 +40,22 @@ MasterOption = Annotated[
 ServersOption = Annotated[
     str | None,
     typer.Option(
-        "--bootstrap-servers",
         "--bootstrap-server",
+        "--bootstrap-servers",
         "-b",
         metavar="HOST:PORT,…",
         envvar="HEADRACE_BOOTSTRAP_SERVERS",
-        help="Brokers to use. Without any, a broker of its own is started with the pipeline.",
+        help="Brokers to use. Default: those of 127.0.0.1:9092 if there are any, else its own.",
     ),
 ]
-NoBrokerFlag = Annotated[bool, typer.Option("--no-broker", help="Do not start a broker.")]
+BrokerFlag = Annotated[
+    bool | None,
+    typer.Option(
+        "--broker/--no-broker",
+        help="Start a broker of its own, whatever else is named; or do not start one.",
+        show_default=False,
+    ),
+]
 NameOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Under which progress is kept. Default: MODULE.FUNCTION."),
@@ -88,15 +96,20 @@ StopOption = Annotated[
 ]
 ResetOption = Annotated[
     str | None,
-    typer.Option("--reset", metavar="NAME", help="Remove a run's checkpoints: it begins anew."),
+    typer.Option(
+        "--reset",
+        metavar="NAME",
+        help="Remove a run's checkpoints; the next run starts from the beginning.",
+    ),
 ]
 
 
 def run(
+    context: typer.Context,
     pipeline: PipelineArgument = None,
     master: MasterOption = None,
     servers: ServersOption = None,
-    no_broker: NoBrokerFlag = False,
+    broker: BrokerFlag = None,
     name: NameOption = None,
     settings: SetOption = NONE_GIVEN,
     once: OnceFlag = False,
@@ -133,7 +146,8 @@ def run(
                 name=name,
                 master=master,
                 servers=servers,
-                embed=not no_broker,
+                servers_by=_origin(context),
+                own_broker=broker,
                 settings=parse_pairs(settings, "--set"),
                 once=once,
                 max_restarts=max_restarts,
@@ -141,6 +155,7 @@ def run(
                 connector=connector,
                 ui=ui,
                 output=output,
+                debug=DEBUG.get(),
             )
         )
         return
@@ -152,6 +167,12 @@ def run(
         stored.reset_run(root, reset, yes=yes)
     else:
         stored.show_runs(root, output)
+
+
+def _origin(context: typer.Context) -> Origin:
+    source = context.get_parameter_source("servers")
+    by_name = {"ENVIRONMENT": Origin.ENVIRONMENT, "DEFAULT_MAP": Origin.PROFILE}
+    return by_name.get(source.name if source is not None else "", Origin.OPTION)
 
 
 def register(app: typer.Typer) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headrace.cli.output import Output
+from headrace.cli.run.brokers import Origin
 
 
 class Connector(StrEnum):
@@ -24,7 +25,8 @@ class RunRequest(NamedTuple):
     name: str | None
     master: str | None
     servers: str | None
-    embed: bool
+    servers_by: Origin
+    own_broker: bool | None  # None: unless there is another
     settings: Mapping[str, str]
     once: bool
     max_restarts: int
@@ -32,6 +34,7 @@ class RunRequest(NamedTuple):
     connector: Connector
     ui: bool | None
     output: Output
+    debug: bool
 
 
 def default_state(environment: Mapping[str, str]) -> Path:

@@ -14,14 +14,16 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from headrace.cli.failures import Failure
 from headrace.cli.output import Output
+from headrace.cli.run.brokers import Brokers, Origin, choose_brokers
 from headrace.cli.run.display import Display, choose_display
 from headrace.cli.run.embedded_broker import EmbeddedBroker
 from headrace.cli.run.request import RunRequest
 from headrace.errors import HeadraceError
+from headrace.pipelines.run.causes import cause_of
 from headrace.pipelines.run.folder import RunFolder, RunReport
 from headrace.pipelines.run.loading import (
     Pipeline,
@@ -40,6 +42,7 @@ from headrace.pipelines.run.supervisor import (
     Supervisor,
     World,
 )
+from headrace.pipelines.run_environment import BROKERS_BY, OWN_BROKER, RUN_NAME, SERVERS
 from headrace.pipelines.session import (
     activate,
     choose_master,
@@ -49,8 +52,11 @@ from headrace.pipelines.session import (
     session,
 )
 from headrace.runtime.java import find_java
+from headrace.runtime.variables import variables_set
 
-SERVERS_VARIABLE: Final = "HEADRACE_BOOTSTRAP_SERVERS"
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 CHECKPOINTS: Final = "spark.sql.streaming.checkpointLocation"
 _REPORT_EVERY_S: Final = 1.0
 
@@ -63,31 +69,29 @@ def run_pipeline(request: RunRequest) -> None:
     master = choose_master(request.master or request.settings.get("spark.master"), os.environ)
     if not is_remote(master):
         find_java(os.environ)
+    chosen = choose_brokers(
+        request.servers, request.servers_by, own=request.own_broker, is_local=is_local(master)
+    )
     watched = request.output is Output.TABLE and sys.stdout.isatty()
     display = choose_display(request.output, watched=watched)
     with contextlib.ExitStack() as running:
         running.enter_context(folder.locked())
+        running.callback(folder.remove_unless_used)
         wish = running.enter_context(StopWish(folder).listening())
-        servers = request.servers
-        if servers is None and request.embed and is_local(master):
+        if chosen.origin is Origin.OWN:
             wish.broker = running.enter_context(EmbeddedBroker(folder.broker_data))
-            servers = wish.broker.bootstrap_servers
-            display.note(f"broker ready at {servers}")
-        if servers is not None:
-            # Before Spark starts: its planner and its local workers inherit the environment.
-            os.environ[SERVERS_VARIABLE] = servers
+            chosen = Brokers(wish.broker.bootstrap_servers, Origin.OWN)
+        servers = chosen.servers
+        # Before Spark starts: its planner and its local workers inherit the environment.
+        running.enter_context(variables_set(os.environ, _environment(chosen, folder.name)))
         pipeline = load_pipeline(request.pipeline, where)
+        display.note(describe_brokers(chosen, folder.broker_data))
         display.note(f"starting Spark ({master or 'its own master'})")
         config = spark_settings(request, folder, servers)
-        with _spark_output(folder.spark_log, hidden=watched):
-            spark = session(
-                folder.name,
-                master=master,
-                config=config,
-                connector=request.connector.value,
-                ui=request.ui,
-            )
+        spark = _start_spark(request, folder, master, config)
         running.callback(end_session, spark)
+        if not request.debug:
+            _silence_pyspark()
         wish.listen()  # Spark has put a handler of its own in the place of ours
         _ship(pipeline, master)
         world = World(wish, time.sleep, time.monotonic, random.random, partial(activate, spark))
@@ -95,6 +99,51 @@ def run_pipeline(request: RunRequest) -> None:
         events = Supervisor(spark, pipeline.function, policy, world).events()
         reporter = _Reporter(folder, _first_report(request, folder.name, master, servers, config))
         _follow(events, wish, folder, reporter, display)
+
+
+def _start_spark(
+    request: RunRequest, folder: RunFolder, master: str | None, config: dict[str, str]
+) -> SparkSession:
+    try:
+        with _spark_output(folder.spark_log, hidden=not request.debug):
+            return session(
+                folder.name,
+                master=master,
+                config=config,
+                connector=request.connector.value,
+                ui=request.ui,
+            )
+    except HeadraceError:
+        raise
+    except Exception as fault:
+        where = "see above" if request.debug else f"see {folder.spark_log}"
+        raise Failure(f"Spark does not start: {cause_of(fault)}", where) from fault
+
+
+def _environment(chosen: Brokers, name: str) -> dict[str, str]:
+    values = {RUN_NAME: name, BROKERS_BY: chosen.origin.value}
+    if chosen.servers is not None:
+        values[SERVERS] = chosen.servers
+        if chosen.origin is Origin.OWN:
+            values[OWN_BROKER] = chosen.servers
+    return values
+
+
+def describe_brokers(chosen: Brokers, data: Path) -> str:
+    """One line, so that a person sees where records are read and written."""
+    match chosen.origin:
+        case Origin.OWN:
+            return f"broker ready at {chosen.servers}, of this run alone; it keeps {data}"
+        case Origin.MACHINE:
+            return f"brokers: {chosen.servers}, found on this machine (--broker starts another)"
+        case Origin.NONE:
+            return "brokers: as the pipeline names them"
+        case Origin.OPTION:
+            return f"brokers: {chosen.servers}"
+        case Origin.ENVIRONMENT:
+            return f"brokers: {chosen.servers}, named by {SERVERS}"
+        case Origin.PROFILE:
+            return f"brokers: {chosen.servers}, named by the profile"
 
 
 def _first_report(
@@ -225,7 +274,7 @@ def spark_settings(request: RunRequest, folder: RunFolder, servers: str | None) 
         "spark.sql.streaming.stopTimeout": f"{max(1, round(request.stop_timeout_s))}s",
     }
     if servers is not None:
-        settings[f"spark.executorEnv.{SERVERS_VARIABLE}"] = servers
+        settings[f"spark.executorEnv.{SERVERS}"] = servers
     return settings | dict(request.settings)
 
 
@@ -238,9 +287,17 @@ def _ship(pipeline: Pipeline, master: str | None) -> None:
     cast(Any, cloudpickle).register_pickle_by_value(pipeline.module)
 
 
+def _silence_pyspark() -> None:
+    """PySpark logs some errors on its way to raising them, with all of Java's frames."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
+
+
 @contextlib.contextmanager
 def _spark_output(file: Path, *, hidden: bool) -> Iterator[None]:
-    """Let the JVM and all that it starts write to a file instead of into the table."""
+    """Let the JVM and all that it starts write to a file instead of between our own lines."""
     if not hidden:
         yield
         return

@@ -47,9 +47,9 @@ def reset_run(root: Path, name: str, *, yes: bool) -> None:
     folder = RunFolder(root, name)
     queries = folder.queries()
     if queries:
-        confirm(f"Forget the progress of {', '.join(queries)} in {folder.path}?", yes=yes)
+        confirm(f"Delete the progress of {', '.join(queries)} in {folder.path}?", yes=yes)
     removed = folder.reset()
     if removed:
-        print(f"{name}: the next run begins anew; checkpoints removed: {', '.join(removed)}")
+        print(f"{name}: the next run starts over; checkpoints removed: {', '.join(removed)}")
     else:
         print(f"{name}: there was no checkpoint to remove")

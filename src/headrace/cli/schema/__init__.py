@@ -6,7 +6,7 @@ import typer
 
 from headrace.cli.schema import changing, check, contents, difference, records, settings
 
-app = typer.Typer(help="Look at, register, compare and delete schemas of a registry.")
+app = typer.Typer(help="Show, register, compare and delete schemas of a registry.")
 
 for _module in (contents, changing, check, difference, settings, records):
     _module.register(app)

@@ -29,19 +29,26 @@ def register_schema(
     schema_type: TypeOption = None,
     reference: ReferenceOption = NONE_GIVEN,
     normalize: Annotated[
-        bool, typer.Option("--normalize", help="Schemas that differ in spelling alone are one.")
+        bool,
+        typer.Option(
+            "--normalize", help="Normalize the schema before it is compared and registered."
+        ),
     ] = False,
     schema_id: Annotated[
-        int | None, typer.Option("--id", min=0, metavar="ID", help="This id; needs mode IMPORT.")
+        int | None,
+        typer.Option("--id", min=0, metavar="ID", help="Register with this id; needs mode IMPORT."),
     ] = None,
     version: Annotated[
-        int | None, typer.Option("--version", min=1, metavar="N", help="This version, likewise.")
+        int | None,
+        typer.Option(
+            "--version", min=1, metavar="N", help="Register as this version; needs mode IMPORT."
+        ),
     ] = None,
     registry: RegistryOption = DEFAULT_URL,
     properties: RegistryProperties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Register a schema; one that is there already keeps its version and id."""
+    """Register a schema; an existing one keeps its version and id."""
     with Registry(registry, properties) as server:
         body = read_draft(file, schema_type, reference).as_request()
         body |= {
@@ -62,17 +69,19 @@ def delete(
     subject: SubjectArgument,
     version: Annotated[
         str | None,
-        typer.Option("--version", "-v", metavar="N|latest", help="Only this one. Default: all."),
+        typer.Option(
+            "--version", "-v", metavar="N|latest", help="Only this version. Default: all."
+        ),
     ] = None,
     permanent: Annotated[
-        bool, typer.Option("--permanent", help="For good: the id can no longer be read.")
+        bool, typer.Option("--permanent", help="Hard delete: the id can no longer be read.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     registry: RegistryOption = DEFAULT_URL,
     properties: RegistryProperties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Delete a subject or one version. Asks first when a person types it."""
+    """Delete a subject or one version. Asks for confirmation on a terminal."""
     if permanent and version in ("latest", "-1"):
         raise WrongUsage(
             "what is latest changes when it is deleted", "name the version to delete for good"

@@ -39,7 +39,7 @@ def check(
             "--version",
             "-v",
             metavar="N|latest",
-            help="Against this version. Default: those that the level asks for.",
+            help="Compare with this version. Default: as the compatibility level requires.",
         ),
     ] = None,
     schema_type: TypeOption = None,

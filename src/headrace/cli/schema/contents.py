@@ -29,9 +29,11 @@ AVRO = "AVRO"
 def list_schemas(
     pattern: Annotated[str, typer.Argument(help="Shell pattern, such as 'orders*'.")] = "*",
     versions: Annotated[
-        bool, typer.Option("--versions", help="Every version, not only the last one.")
+        bool, typer.Option("--versions", help="List every version, not only the latest.")
     ] = False,
-    deleted: Annotated[bool, typer.Option("--deleted", help="Also what is soft-deleted.")] = False,
+    deleted: Annotated[
+        bool, typer.Option("--deleted", help="Include soft-deleted versions.")
+    ] = False,
     registry: RegistryOption = DEFAULT_URL,
     properties: RegistryProperties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
@@ -68,7 +70,7 @@ def get(
         typer.Argument(metavar="[SUBJECT]", autocompletion=complete_subject, show_default=False),
     ] = None,
     version: Annotated[
-        str, typer.Option("--version", "-v", metavar="N|latest", help="Which version.")
+        str, typer.Option("--version", "-v", metavar="N|latest", help="The version.")
     ] = "latest",
     schema_id: Annotated[
         int | None, typer.Option("--id", metavar="ID", help="By id instead of subject.")

@@ -34,14 +34,14 @@ FileArgument: TypeAlias = Annotated[
 ]
 TypeOption: TypeAlias = Annotated[
     Type | None,
-    typer.Option("--type", "-t", help="The format. Default: by the name of the file, else avro."),
+    typer.Option("--type", "-t", help="Schema type. Default: from the file name, else avro."),
 ]
 ReferenceOption: TypeAlias = Annotated[
     list[str],
     typer.Option(
         "--reference",
         metavar="NAME=SUBJECT:VERSION",
-        help="What a name in the schema stands for; may be repeated.",
+        help="A reference to another subject; may be repeated.",
         show_default=False,
     ),
 ]
@@ -74,7 +74,7 @@ def parse_reference(text: str) -> dict[str, Any]:
     subject, _, version = target.rpartition(":")
     if not name or not subject or not (version.isascii() and version.isdigit()):
         raise WrongUsage(
-            f'--reference "{text}" is no reference', "write --reference NAME=SUBJECT:VERSION"
+            f'--reference "{text}" is not a reference', "write --reference NAME=SUBJECT:VERSION"
         )
     return {"name": name, "subject": subject, "version": int(version)}
 

@@ -39,10 +39,13 @@ MAX_LINE_BYTES: Final = 32 << 20
 _BATCH_BYTES: Final = 512 << 10
 
 StoreTopic: TypeAlias = Annotated[
-    str, typer.Option("--topic", metavar="TOPIC", help="The topic that the registry keeps.")
+    str, typer.Option("--topic", metavar="TOPIC", help="The topic of the registry.")
 ]
 BackupFile: TypeAlias = Annotated[
-    str, typer.Argument(metavar="FILE", help="- is standard output or input.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="FILE", help="The backup file; - is standard output or input.", show_default=False
+    ),
 ]
 
 
@@ -65,13 +68,13 @@ def restore(
     file: BackupFile,
     topic: StoreTopic = DEFAULT_TOPIC,
     merge: Annotated[
-        bool, typer.Option("--merge", help="Even though the topic has schemas already.")
+        bool, typer.Option("--merge", help="Restore even if the topic has schemas already.")
     ] = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Write the records of a backup to the registry's topic; creates it if it is not there."""
+    """Write the records of a backup to the registry's topic, which is created if necessary."""
     from headrace.client.producing import RawProducer
     from headrace.registry.settings import RegistrySettings
     from headrace.registry.topic import ensure_topic
@@ -176,7 +179,7 @@ def parse_line(line: bytes, number: int) -> Record:
             raise ValueError("its key is not that of a registry's record")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Failure(
-            f"line {number} is no record of a backup ({error})",
+            f"line {number} is not a record of a backup ({error})",
             'give a file that "headrace schema backup" has written',
         ) from None
     return record

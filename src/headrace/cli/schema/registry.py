@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import Annotated, Any, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self, TypeAlias
 from urllib.parse import quote
 
 import typer
@@ -18,7 +18,28 @@ from headrace.cli.completion import complete_subject
 from headrace.cli.failures import Failure, did_you_mean
 from headrace.cli.options import parse_pairs
 
+if TYPE_CHECKING:
+    from headrace.client.registry import RegistryClient
+
 DEFAULT_URL: Final = "http://127.0.0.1:8081"
+# With and without the prefix that the client's settings may have.
+_URL_SETTINGS: Final = ("schema.registry.url", "url")
+
+
+class GivenUrl(str):
+    """The value of --registry where it stands on the command line itself."""
+
+    __slots__ = ()
+
+
+def mark_given(
+    context: typer.Context, parameter: typer.CallbackParam, value: str | None
+) -> str | None:
+    """Keep apart what was typed for this command and what comes from elsewhere."""
+    source = context.get_parameter_source(parameter.name or "")
+    typed = source is not None and source.name == "COMMANDLINE"
+    return GivenUrl(value) if typed and value is not None else value
+
 
 RegistryOption: TypeAlias = Annotated[
     str,
@@ -27,7 +48,8 @@ RegistryOption: TypeAlias = Annotated[
         "-r",
         metavar="URL,…",
         envvar="SCHEMA_REGISTRY_URL",
-        help="The schema registry; several instances by commas.",
+        callback=mark_given,
+        help="The schema registry; separate several instances with commas.",
     ),
 ]
 RegistryProperties: TypeAlias = Annotated[
@@ -47,7 +69,7 @@ SubjectArgument: TypeAlias = Annotated[
 
 _SUBJECT_MISSING: Final = 40401
 _PAGE_ITEMS: Final = 1000
-_UNREACHABLE: Final = 'start one with "headrace up", or name another address with --registry'
+UNREACHABLE: Final = 'start one with "headrace up", or name another address with --registry'
 _REMEDIES: Final = {
     401: "sign in with -X basic.auth.user.info=USER:PASSWORD",
     403: "the user's role does not allow this",
@@ -65,9 +87,30 @@ _REMEDIES: Final = {
     42204: "use READWRITE, READONLY, READONLY_OVERRIDE, IMPORT or FORWARD",
     42205: 'see "headrace schema mode" for what is allowed',
     42206: "delete first what refers to it",
-    50003: "look at the primary of the registry",
-    50004: "the registry has no primary; look at its instances",
+    50003: "check the log of the primary",
+    50004: "the registry has no primary; check the logs of its instances",
 }
+
+
+def open_client(url: str, properties: Mapping[str, str]) -> RegistryClient:
+    """A client of this registry, with what the profile in force says where `properties` do not.
+
+    The address in `properties` counts more than one of the environment or a profile, and less than
+    --registry. Only for the profile's own registry are the secrets of the profile.
+    """
+    # A tenth of a second that `--help` need not wait for.
+    from headrace.client.registry import RegistryClient, registry_settings
+
+    named = [properties[name] for name in _URL_SETTINGS if name in properties]
+    asked = url if isinstance(url, GivenUrl) or not named else named[0]
+    others = {name: text for name, text in properties.items() if name not in _URL_SETTINGS}
+    kept = {"schema.registry.url": asked, **profiles.settings_for_registry(asked)}
+    return RegistryClient(registry_settings({**kept, **others}))
+
+
+def addresses(client: RegistryClient) -> str:
+    """The registry that is really asked, for texts."""
+    return ",".join(client.settings.urls)
 
 
 class Refused(Failure):
@@ -82,12 +125,7 @@ class Registry:
     """One registry for one command; use as a context manager."""
 
     def __init__(self, url: str, properties: list[str]) -> None:
-        # A tenth of a second that `--help` need not wait for.
-        from headrace.client.registry import RegistryClient, registry_settings
-
-        kept = {"schema.registry.url": url, **profiles.settings_for_registry(url)}
-        given = {**kept, **parse_pairs(properties, "-X")}
-        self.client = RegistryClient(registry_settings(given))
+        self.client = open_client(url, parse_pairs(properties, "-X"))
 
     def __enter__(self) -> Self:
         return self
@@ -119,7 +157,7 @@ class Registry:
         try:
             status, answer = self.client.request(method, target, body, asked)
         except RegistryUnreachable as error:
-            raise Failure(str(error), _UNREACHABLE) from None
+            raise Failure(str(error), UNREACHABLE) from None
         except RegistryRefused as error:
             # It has answered, but not in JSON.
             raise self._refused(error.http_status, None) from None
@@ -130,8 +168,8 @@ class Registry:
     def _refused(self, status: int, answer: object) -> Failure:
         if not isinstance(answer, dict) or "message" not in answer:
             return Failure(
-                f"the server answers {status}, and not as a schema registry does",
-                "check the address given with --registry",
+                f"{addresses(self.client)} answers {status} and is not a schema registry",
+                "correct --registry, or schema.registry.url given with -X",
             )
         code = answer.get("error_code", status)
         remedy = _REMEDIES.get(code, f"the registry says {code}")

@@ -41,11 +41,15 @@ def config(
     ] = None,
     normalize: Annotated[
         bool | None,
-        typer.Option("--normalize/--no-normalize", help="Normalise what is registered."),
+        typer.Option(
+            "--normalize/--no-normalize", help="Normalize schemas when they are registered."
+        ),
     ] = None,
     policy: Annotated[
         str | None,
-        typer.Option("--policy", metavar="STRICT|LENIENT", help="How JSON Schema is compared."),
+        typer.Option(
+            "--policy", metavar="STRICT|LENIENT", help="Compatibility policy of JSON Schema."
+        ),
     ] = None,
     group: Annotated[
         str | None,
@@ -56,9 +60,12 @@ def config(
         ),
     ] = None,
     alias: Annotated[
-        str | None, typer.Option("--alias", metavar="SUBJECT", help="Stands for this subject.")
+        str | None,
+        typer.Option("--alias", metavar="SUBJECT", help="Make the subject an alias of this one."),
     ] = None,
-    delete: Annotated[bool, typer.Option("--delete", help="Return to the default.")] = False,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Remove the setting; the default applies again.")
+    ] = False,
     registry: RegistryOption = DEFAULT_URL,
     properties: RegistryProperties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
@@ -94,14 +101,16 @@ def mode(
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="IMPORT even though there are schemas.")
+        bool, typer.Option("--force", help="Set IMPORT even if there are schemas.")
     ] = False,
-    delete: Annotated[bool, typer.Option("--delete", help="Return to the default.")] = False,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Remove the setting; the default applies again.")
+    ] = False,
     registry: RegistryOption = DEFAULT_URL,
     properties: RegistryProperties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show or change whether a subject, or the whole registry, may be written."""
+    """Show or change whether a subject, or the whole registry, accepts new schemas."""
     if delete and wanted:
         raise WrongUsage("--delete and --set exclude each other", "leave one of them out")
     with Registry(registry, properties) as server:

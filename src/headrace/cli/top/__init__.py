@@ -43,20 +43,18 @@ def register(app: typer.Typer) -> None:
 
 def top(
     interval: Annotated[
-        float, typer.Option("--interval", "-n", min=0.1, help="Seconds between two looks.")
+        float, typer.Option("--interval", "-n", min=0.1, help="Seconds between two measurements.")
     ] = 2.0,
     once: Annotated[
-        bool, typer.Option("--once", help="Print the figures of one interval, and end.")
+        bool, typer.Option("--once", help="Print the figures of one interval and exit.")
     ] = False,
-    sort: Annotated[Sort, typer.Option("--sort", help="What stands on top.")] = Sort.RATE,
-    internal: Annotated[
-        bool, typer.Option("--internal", help="Show the cluster's own topics, too.")
-    ] = False,
+    sort: Annotated[Sort, typer.Option("--sort", help="Sort by this column.")] = Sort.RATE,
+    internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Watch brokers, topics and groups: records a second, sizes, lag."""
+    """Watch brokers, topics and groups: records per second, sizes, lag."""
     target = parse_target(servers, properties)
     patient = Target(target.addresses, {**_PATIENCE, **target.properties})
     if once or output is not Output.TABLE:
@@ -64,7 +62,7 @@ def top(
         emit(figures._asdict(), output, lambda: _as_text(figures))
         return
     if not sys.stdout.isatty():
-        raise Failure("this is no terminal", "use --once in a script")
+        raise Failure("this is not a terminal", "use --once in a script")
     _watch(patient, interval, sort, internal=internal)
 
 

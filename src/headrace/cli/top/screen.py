@@ -60,7 +60,7 @@ def draw(figures: Figures, console: Console) -> Group:
         [len(figures.brokers), len(figures.topics), len(figures.groups)],
         max(console.size.height - _FRAME_LINES, 3 * _LEAST_ROWS),
     )
-    controller = "nobody" if figures.controller is None else f"broker {figures.controller}"
+    controller = "none" if figures.controller is None else f"broker {figures.controller}"
     head = Text(
         f"cluster {figures.cluster_id}  controller: {controller}  "
         f"over {figures.interval_s:.1f} s  (q quits)",

@@ -33,7 +33,7 @@ from headrace.cli.record_text import iso_timestamp
 from headrace.cli.target import parse_target
 from headrace.cli.transaction import ending
 
-app = typer.Typer(help="See transactions, find those that hang, end them.")
+app = typer.Typer(help="List transactions, find hanging ones and abort them.")
 
 _PRODUCER_COLUMNS: Final = (
     "producer_id", "producer_epoch", "coordinator_epoch", "last_sequence", "last_timestamp",
@@ -54,10 +54,11 @@ def list_command(
         ),
     ] = NONE_GIVEN,
     producer_id: Annotated[
-        list[int] | None, typer.Option(metavar="ID", help="May be repeated.")
+        list[int] | None, typer.Option(metavar="ID", help="Only this producer id; may be repeated.")
     ] = None,
     older_than: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Open for longer: 5m or PT5M.")
+        str | None,
+        typer.Option(metavar="DURATION", help="Only transactions open for longer: 5m or PT5M."),
     ] = None,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
@@ -68,7 +69,7 @@ def list_command(
     for word in state:
         if word.lower() not in known:
             hint = did_you_mean(word.capitalize(), STATES) or f"the states are {', '.join(STATES)}"
-            raise WrongUsage(f'"{word}" is no state of a transaction', hint)
+            raise WrongUsage(f'"{word}" is not a state of a transaction', hint)
     older_than_ms = None if older_than is None else parse_duration_ms(older_than, "--older-than")
     target = parse_target(servers, properties)
     with open_brokers(target) as brokers:
@@ -143,10 +144,10 @@ def producers(
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show the producers that a partition remembers, and where their open transactions begin."""
+    """Show the active producers of a partition and where their open transactions begin."""
     topic, colon, number = where.rpartition(":")
     if not colon or not topic or not (number.isdecimal() and len(number) < 10):
-        raise WrongUsage(f'"{where}" is no partition', "write TOPIC:PARTITION, such as orders:0")
+        raise WrongUsage(f'"{where}" is not a partition', "write TOPIC:PARTITION, such as orders:0")
     target = parse_target(servers, properties)
     with open_brokers(target) as brokers:
         rows = [_producer(each) for each in describe_producers(brokers, topic, [int(number)])]
@@ -167,13 +168,17 @@ def find_hanging_command(
             "--topic",
             "-t",
             metavar="TOPIC",
-            help="Look here only; may be repeated.",
+            help="Only this topic; may be repeated.",
             autocompletion=complete_topic,
             show_default=False,
         ),
     ] = NONE_GIVEN,
     older_than: Annotated[
-        str, typer.Option(metavar="DURATION", help="Leave out what was written to since.")
+        str,
+        typer.Option(
+            metavar="DURATION",
+            help="Only transactions without a write for this long: 5m or PT5M.",
+        ),
     ] = "15m",
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,

@@ -32,18 +32,26 @@ def abort(
     topic: Annotated[
         str,
         typer.Option(
-            "--topic", "-t", metavar="TOPIC", autocompletion=complete_topic, show_default=False
+            "--topic",
+            "-t",
+            metavar="TOPIC",
+            help="The topic.",
+            autocompletion=complete_topic,
+            show_default=False,
         ),
     ],
     partition: Annotated[
-        int, typer.Option("--partition", "-p", metavar="N", min=0, show_default=False)
+        int,
+        typer.Option(
+            "--partition", "-p", metavar="N", min=0, help="The partition.", show_default=False
+        ),
     ],
     start_offset: Annotated[
         int,
         typer.Option(metavar="N", min=0, help="Where the transaction begins.", show_default=False),
     ],
     force: Annotated[
-        bool, typer.Option("--force", help="Also one that a coordinator still looks after.")
+        bool, typer.Option("--force", help="Also if a coordinator still manages it.")
     ] = False,
     servers: Servers = DEFAULT_SERVERS,
     properties: Properties = NONE_GIVEN,
@@ -101,7 +109,7 @@ def force_terminate(
     properties: Properties = NONE_GIVEN,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Abort the open transaction of an id and fence the producer that had it."""
+    """Abort the open transaction of a transactional id and fence its producer."""
     target = parse_target(servers, properties)
     began = time.monotonic()
     with open_brokers(target) as brokers:

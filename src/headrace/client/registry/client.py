@@ -265,5 +265,5 @@ def _path(subject: str) -> str:
 
 def _text(value: Json) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"the schema is no text but {value!r}")
+        raise TypeError(f"the schema is not text but {value!r}")
     return value

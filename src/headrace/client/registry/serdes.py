@@ -87,7 +87,7 @@ class Serdes:
         if choice.text is not None:
             found = self._registered(topic, is_key, choice, choice.text)
         elif choice.schema_id is not None:
-            found = self._by_id(choice.schema_id)
+            found = self._by_id(topic, is_key, choice, choice.schema_id)
         else:
             found = self._by_subject(topic, is_key, choice)
         if choice.type is not None and found.schema.type is not choice.type:
@@ -126,9 +126,21 @@ class Serdes:
             version = None
         return Writer(schema, schema_id, subject, version)
 
-    def _by_id(self, schema_id: int) -> Writer:
+    def _by_id(self, topic: str, is_key: bool, choice: SchemaChoice, schema_id: int) -> Writer:
+        """The schema of an id, which must also be registered under the subject of the record."""
         found = self.registry.schema(schema_id)
-        return Writer(self.registry.parse(found), schema_id, found.subject, found.version)
+        schema = self.registry.parse(found)
+        subject = choice.subject or subject_name(choice.strategy, topic, is_key, schema.name)
+        try:
+            known = self.registry.lookup(subject, found.type, found.text, found.references)
+        except RegistryRefused as error:
+            raise RegistryRefused(
+                error.http_status,
+                error.error_code,
+                f"schema {schema_id} is not registered under the subject {subject}: "
+                f"{error.message}",
+            ) from None
+        return Writer(schema, schema_id, subject, known.version)
 
     def _by_subject(self, topic: str, is_key: bool, choice: SchemaChoice) -> Writer:
         subject = choice.subject or subject_name(choice.strategy, topic, is_key, None)

@@ -62,7 +62,7 @@ def _addresses(text: str) -> tuple[tuple[str, ...], str | None]:
             usable = False
         if not usable:
             raise ConfigError(
-                f"schema.registry.url={text!r}: {part!r} is no address such as http://host:8081"
+                f"schema.registry.url={text!r}: {part!r} is not an address such as http://host:8081"
             )
         credentials, at, host = split.netloc.rpartition("@")
         if at:

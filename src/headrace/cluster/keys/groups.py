@@ -126,7 +126,6 @@ GROUPS_KEYS: Final = (
         "1048588",
         "Largest buffer that the group coordinator keeps for the next write.",
         at_least(524288),
-        mode=CLUSTER_WIDE,
     ),
     ConfigKey(
         "group.coordinator.rebalance.protocols",
@@ -398,7 +397,6 @@ GROUPS_KEYS: Final = (
         "1048588",
         "Largest buffer that the share coordinator keeps for the next write.",
         at_least(524288),
-        mode=CLUSTER_WIDE,
     ),
     ConfigKey(
         "share.coordinator.load.buffer.size",

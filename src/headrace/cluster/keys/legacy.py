@@ -1,7 +1,8 @@
 """Settings that Kafka 4 no longer has and that an old server.properties may still carry.
 
-Some still do their work here: the legacy listener keys, the generation of broker ids and the
-address of ZooKeeper. The others are read, checked and have no effect; their text says so.
+Some still do their work here: the legacy listener keys, the generation of broker ids, the
+encryption of dynamic passwords and the address of ZooKeeper. The others are read, checked and have
+no effect; their text says so.
 """
 
 from __future__ import annotations
@@ -19,23 +20,26 @@ from headrace.cluster.config_types import (
     PASSWORD,
     SHORT,
     STRING,
+    Allowed,
     ConfigKey,
     at_least,
     between,
+    one_of,
 )
+from headrace.credentials.password_encoder import CBC, GCM, KEY_FACTORIES, KEY_LENGTHS
 
 LEGACY_KEYS: Final = (
     ConfigKey(
         "advertised.host.name",
         STRING,
         None,
-        "Host that clients are told to connect to. Used only if `advertised.listeners` is not set.",
+        "Host that clients connect to. Used only if `advertised.listeners` is not set.",
     ),
     ConfigKey(
         "advertised.port",
         INT,
         None,
-        "Port that clients are told to connect to. Used only if `advertised.listeners` is not set.",
+        "Port that clients connect to. Used only if `advertised.listeners` is not set.",
         between(0, 65535),
     ),
     ConfigKey(
@@ -134,10 +138,50 @@ LEGACY_KEYS: Final = (
         "it.",
     ),
     ConfigKey(
+        "password.encoder.cipher.algorithm",
+        STRING,
+        CBC,
+        "Cipher with which dynamic passwords are encrypted.",
+        one_of(CBC, GCM),
+        LOW,
+    ),
+    ConfigKey(
+        "password.encoder.iterations",
+        INT,
+        "4096",
+        "Iterations with which the key for dynamic passwords is derived from the secret.",
+        at_least(1024),
+        LOW,
+    ),
+    ConfigKey(
+        "password.encoder.key.length",
+        INT,
+        "128",
+        "Bits of the key for dynamic passwords.",
+        Allowed("one of 128, 192, 256", lambda value: value in KEY_LENGTHS),
+        LOW,
+    ),
+    ConfigKey(
+        "password.encoder.keyfactory.algorithm",
+        STRING,
+        "PBKDF2WithHmacSHA512",
+        "Algorithm that derives the key for dynamic passwords from the secret.",
+        one_of(*KEY_FACTORIES),
+        LOW,
+    ),
+    ConfigKey(
+        "password.encoder.old.secret",
+        PASSWORD,
+        None,
+        "The secret before a change of `password.encoder.secret`. At its start the broker encrypts "
+        "its dynamic passwords with the new one.",
+    ),
+    ConfigKey(
         "password.encoder.secret",
         PASSWORD,
         None,
-        "Secret with which stored passwords were encoded. It has no effect.",
+        "Secret with which dynamic passwords are encrypted before they are stored; the same on "
+        "every broker. Without it passwords can be set in server.properties only.",
     ),
     ConfigKey(
         "port",

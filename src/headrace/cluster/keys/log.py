@@ -401,7 +401,6 @@ LOG_KEYS: Final = (
         "Threads per data folder that load logs at start and flush them at the end.",
         at_least(1),
         HIGH,
-        CLUSTER_WIDE,
     ),
     ConfigKey(
         "num.replica.alter.log.dirs.threads",

@@ -11,7 +11,6 @@ from headrace.cluster.config_types import (
     LIST,
     LONG,
     LOW,
-    PER_BROKER,
     STRING,
     ConfigKey,
     at_least,
@@ -23,7 +22,7 @@ NETWORK_KEYS: Final = (
         "advertised.listeners",
         LIST,
         None,
-        "Addresses that clients are told to connect to, when they differ from `listeners`: "
+        "Addresses that clients connect to, when they differ from `listeners`: "
         "behind a proxy, in a container, in another network.",
         importance=HIGH,
     ),
@@ -34,7 +33,6 @@ NETWORK_KEYS: Final = (
         "Threads for housekeeping work.",
         at_least(1),
         HIGH,
-        CLUSTER_WIDE,
     ),
     ConfigKey(
         "connection.failed.authentication.delay.ms",
@@ -48,7 +46,8 @@ NETWORK_KEYS: Final = (
         "connections.max.idle.ms",
         LONG,
         "600000",
-        "A connection without traffic for this long is closed.",
+        "A connection without traffic for this long is closed, and so is one whose client takes "
+        "nothing of its answers for this long.",
     ),
     ConfigKey(
         "connections.max.reauth.ms",
@@ -95,7 +94,6 @@ NETWORK_KEYS: Final = (
         "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
         "Which security protocol each listener name stands for, as NAME:PROTOCOL pairs.",
         importance=LOW,
-        mode=PER_BROKER,
     ),
     ConfigKey(
         "listeners",
@@ -104,7 +102,6 @@ NETWORK_KEYS: Final = (
         "Addresses to listen on, as NAME://host:port. An empty host means all interfaces; "
         "several listeners serve several protocols at once.",
         importance=HIGH,
-        mode=PER_BROKER,
     ),
     ConfigKey(
         "max.connection.creation.rate",
@@ -118,7 +115,8 @@ NETWORK_KEYS: Final = (
         "max.connections",
         INT,
         "2147483647",
-        "Connections that the broker holds at a time.",
+        "Connections that the broker holds at a time; never more than the process's limit of open "
+        "files has room for.",
         at_least(0),
         mode=CLUSTER_WIDE,
     ),
@@ -158,7 +156,6 @@ NETWORK_KEYS: Final = (
         "Threads that work on requests, disk access included.",
         at_least(1),
         HIGH,
-        CLUSTER_WIDE,
     ),
     ConfigKey(
         "num.network.threads",
@@ -167,7 +164,6 @@ NETWORK_KEYS: Final = (
         "Threads that move bytes between sockets and requests.",
         at_least(1),
         HIGH,
-        CLUSTER_WIDE,
     ),
     ConfigKey(
         "producer.purgatory.purge.interval.requests",
@@ -186,7 +182,8 @@ NETWORK_KEYS: Final = (
         "queued.max.requests",
         INT,
         "500",
-        "Requests that may wait for a thread before reading from sockets pauses.",
+        "Unanswered requests of one connection before reading from it pauses; above 128 it makes "
+        "no difference. Other connections are not affected.",
         at_least(1),
         HIGH,
     ),

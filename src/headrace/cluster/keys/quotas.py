@@ -6,7 +6,6 @@ from typing import Final
 
 from headrace.cluster.config_types import (
     CLASS,
-    CLUSTER_WIDE,
     FOREVER,
     INT,
     LIST,
@@ -95,7 +94,6 @@ QUOTAS_KEYS: Final = (
         "Classes that Kafka reports metrics through. Metrics are always served over HTTP "
         "here; the value has no effect.",
         importance=LOW,
-        mode=CLUSTER_WIDE,
     ),
     ConfigKey(
         "metrics.num.samples",

@@ -35,7 +35,7 @@ REPLICATION_KEYS: Final = (
         "broker.heartbeat.interval.ms",
         INT,
         "2000",
-        "How often a broker tells the controller that it lives.",
+        "How often a broker sends a heartbeat to the controller.",
     ),
     ConfigKey(
         "broker.id",

@@ -70,7 +70,6 @@ SECURITY_KEYS: Final = (
         CLASS,
         None,
         "Class that turns a connection's identity into a principal.",
-        mode=PER_BROKER,
     ),
     ConfigKey(
         "sasl.enabled.mechanisms",

@@ -62,7 +62,7 @@ TRANSACTIONS_KEYS: Final = (
         "transaction.remove.expired.transaction.cleanup.interval.ms",
         INT,
         "3600000",
-        "How often transactional ids that nobody has used for long are forgotten.",
+        "How often expired transactional ids are removed.",
         at_least(1),
         LOW,
     ),

@@ -39,7 +39,7 @@ appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = [%d] %p %m (%c)%n
 rootLogger.level = info
 rootLogger.appenderRef.file.ref = file
-# Whoever waits for the server asks it many times a second.
+# A process that waits for the server asks it many times a second.
 logger.probes.name = org.apache.zookeeper.server.NIOServerCnxn
 logger.probes.level = warn
 logger.environment.name = org.apache.zookeeper.Environment
@@ -66,8 +66,8 @@ def complete(folder: Path, given: Mapping[str, str], *, host: str, port: int) ->
 def write(folder: Path, properties: Mapping[str, str], my_id: int) -> Path:
     """Write everything the server reads; returns the path of zoo.cfg."""
     data = Path(properties["dataDir"])
-    data.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(parents=True, exist_ok=True)
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if my_id:
         (data / "myid").write_text(f"{my_id}\n", encoding="ascii")
     (folder / LOGGING_FILE).write_text(_LOGGING, encoding="ascii")

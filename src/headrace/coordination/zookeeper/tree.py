@@ -292,7 +292,7 @@ class ZooKeeperTree:
             return self._ask(request, path, deadline)
         except (*_BROKEN, KazooTimeoutError):
             raise OutcomeUnknown(
-                path, "the connection broke before the answer; read anew to see if it happened"
+                path, "the connection broke before the answer; read again to see if it happened"
             ) from None
 
     def _ask(self, request: Request, path: str, deadline: float) -> Any:

@@ -17,22 +17,17 @@ from itertools import repeat
 from typing import Final, NamedTuple
 
 from headrace.errors import CorruptData
-from headrace.records.record import MIN_RECORD_LENGTH, wrap_int64
+from headrace.records.record import (
+    LOW_BYTE_HOP,
+    MIN_RECORD_LENGTH,
+    ONE_BYTE_HOP,
+    PAST_THE_END,
+    wrap_int64,
+)
 from headrace.records.varint import encode_varint, read_varint
 
 _NO_LENGTH: Final = 1
 """The varint -1: no key, or no value."""
-
-_PAST_THE_END: Final = 1 << 62
-_ONE_BYTE_HOP: Final = tuple(
-    1 + (byte >> 1) if byte & 1 == 0 and byte >> 1 >= MIN_RECORD_LENGTH else _PAST_THE_END
-    for byte in range(0x80)
-)
-_LOW_BYTE_HOP: Final = tuple(
-    2 + ((byte & 0x7F) >> 1) if byte & 1 == 0 else _PAST_THE_END for byte in range(0x100)
-)
-"""What a length field adds to the position of its record, by its first byte. A length that no
-record can have leads past the end of any payload, where reading on fails by itself."""
 
 _MIN_RUN: Final = 16
 _MAX_RUN: Final = 1024
@@ -86,14 +81,14 @@ def _read_each(payload: bytes, position: int, count: int, found: Keys) -> int:
     for _ in repeat(None, count):
         byte = payload[position]
         if byte < 0x80:
-            end = position + _ONE_BYTE_HOP[byte]
+            end = position + ONE_BYTE_HOP[byte]
             position += 2
         elif payload[position + 1] < 0x80:
-            end = position + _LOW_BYTE_HOP[byte] + (payload[position + 1] << 6)
+            end = position + LOW_BYTE_HOP[byte] + (payload[position + 1] << 6)
             position += 3
         else:
             length, start = read_varint(payload, position)
-            end = start + length if length >= MIN_RECORD_LENGTH else _PAST_THE_END
+            end = start + length if length >= MIN_RECORD_LENGTH else PAST_THE_END
             position = start + 1
         # Time and offset are skipped; most have one byte or two.
         while payload[position] >= 0x80:
@@ -111,7 +106,7 @@ def _read_each(payload: bytes, position: int, count: int, found: Keys) -> int:
             position = stop = position + 1
         else:
             length, position = read_varint(payload, position)
-            stop = position + length if length >= 0 else _PAST_THE_END
+            stop = position + length if length >= 0 else PAST_THE_END
         if stop >= end:
             raise CorruptData(f"a key at byte {position} does not end in its record")
         if payload[stop] == _NO_LENGTH:
@@ -206,12 +201,12 @@ def _hop(payload: bytes, position: int, count: int) -> int:
     for _ in repeat(None, count):
         byte = payload[position]
         if byte < 0x80:
-            position += _ONE_BYTE_HOP[byte]
+            position += ONE_BYTE_HOP[byte]
         elif payload[position + 1] < 0x80:
-            position += _LOW_BYTE_HOP[byte] + (payload[position + 1] << 6)
+            position += LOW_BYTE_HOP[byte] + (payload[position + 1] << 6)
         else:
             length, start = read_varint(payload, position)
-            position = start + length if length >= 0 else _PAST_THE_END
+            position = start + length if length >= 0 else PAST_THE_END
     return position
 
 

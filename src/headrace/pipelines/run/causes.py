@@ -3,6 +3,10 @@
 A failure in a task travels from Python through the JVM and back, and each station wraps it in a
 page of frames. The cause is in there as the last line of the innermost Python traceback or, when no
 Python was involved, as the last `Caused by`. Works on text, because text is all that arrives.
+
+The same text says whether another attempt could succeed: a batch is repeated with the same plan, so
+a plan that Spark rejects, a module that is missing or a wrong option fail each time. So do records
+that are damaged or gone, and rows that no topic can hold: the batch has the same ones again.
 """
 
 from __future__ import annotations
@@ -21,6 +25,34 @@ _STAGE: Final = re.compile(r"^Job aborted due to stage failure: .*? executor [^)
 _EXCEPTION: Final = re.compile(r"^(?P<kind>[A-Za-z_$][\w.$]*)(?:: (?P<text>.*))?$")
 _CAUSED_BY: Final = re.compile(r"^Caused by: (?P<line>.+)$", re.MULTILINE)
 _CALL: Final = re.compile(r"^An error occurred while calling \S+\n: ")
+
+# Of errors that stay until a person changes the pipeline, its installation, its options or what it
+# reads. NoTransactions is not among them: brokers that are slow to answer are a reason for it.
+_PERMANENT: Final = frozenset(
+    {
+        "AnalysisException",
+        "ConfigError",
+        "CorruptData",
+        "DataLost",
+        "ExtendedAnalysisException",
+        "ImportError",
+        "ModuleNotFoundError",
+        "NameError",
+        "NoQuery",
+        "NotRepeated",
+        "ParseException",
+        "PicklingError",
+        "SparkMissing",
+        "SparkTooOld",
+        "SparkUnsupportedOperationException",
+        "SyntaxError",
+        "UnsupportedOperationException",
+        "WrongColumns",
+        "WrongRow",
+    }
+)
+# What Scala's `require` says, by which Spark also rejects an output mode.
+_REQUIREMENT: Final = "requirement failed: "
 
 
 def cause_of(error: BaseException) -> str:
@@ -47,6 +79,29 @@ def cause_in(text: str) -> str:
     return _one_line(_shorten(caused[-1] if caused else text))
 
 
+def is_permanent(error: BaseException) -> bool:
+    """Whether another attempt would fail in the same way."""
+    if not _PERMANENT.isdisjoint(kind.__name__ for kind in type(error).__mro__):
+        return True
+    # PySpark keeps the frames, and the kinds of the causes with them, beside the message.
+    stack = getattr(error, "_stackTrace", None)
+    return any(_is_permanent_in(text) for text in (str(error), stack) if isinstance(text, str))
+
+
+def _is_permanent_in(text: str) -> bool:
+    text = text.partition(_PLAN)[0] if _TRACEBACK in text else text
+    if _TRACEBACK in text:
+        return _kind_of(_last_line(text.rpartition(_TRACEBACK)[2])) in _PERMANENT
+    if _STREAM_FAILED.sub("", text.strip()).startswith(_REQUIREMENT):
+        return True
+    return any(_kind_of(line) in _PERMANENT for line in _CAUSED_BY.findall(text))
+
+
+def _kind_of(line: str) -> str:
+    match = _EXCEPTION.match(line.strip())
+    return match["kind"].rpartition(".")[2] if match is not None else ""
+
+
 def _is_wrapped(text: str) -> bool:
     return (
         _TRACEBACK in text
@@ -57,12 +112,13 @@ def _is_wrapped(text: str) -> bool:
 
 
 def _python_cause(trace: str) -> str:
+    return _one_line(_shorten(_last_line(trace)))
+
+
+def _last_line(trace: str) -> str:
     """The line after the frames; what follows it belongs to the JVM."""
-    lines = trace.splitlines()
-    for line in lines:
-        if line and not line[0].isspace():
-            return _one_line(_shorten(line))
-    return _one_line(trace)
+    unindented = (line for line in trace.splitlines() if line and not line[0].isspace())
+    return next(unindented, trace)
 
 
 def _shorten(text: str) -> str:

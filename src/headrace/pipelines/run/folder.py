@@ -6,7 +6,7 @@
                    stop          present when somebody asks the run to stop
                    checkpoints/  one folder per query, written by Spark
                    broker/       the records of the embedded broker, if there is one
-                   spark.log     what Spark said while a table was on the screen
+                   spark.log     what Spark said, unless --debug shows it
 
 Whether a run lives is asked of the lock and of nothing else, so a process id that has been given
 to another program is never mistaken for it. For the same reason a run is stopped by a file that it
@@ -62,7 +62,7 @@ class RunFolder:
     def __init__(self, root: Path, name: str) -> None:
         if not _NAME.fullmatch(name):
             raise RunRefused(
-                f'"{name}" is no name for a run; use up to 100 letters, digits, "_", "-" and "."'
+                f'"{name}" is not a name for a run; use up to 100 letters, digits, "_", "-" and "."'
             )
         self.name = name
         self.path = root.absolute() / name
@@ -87,6 +87,11 @@ class RunFolder:
                 )
             self._stop.unlink(missing_ok=True)
             yield
+
+    def remove_unless_used(self) -> None:
+        """Leave no trace of a run that came to nothing before Spark was started."""
+        if not (self._report.exists() or self.checkpoints.exists() or self.spark_log.exists()):
+            shutil.rmtree(self.path, ignore_errors=True)
 
     @property
     def running(self) -> bool:

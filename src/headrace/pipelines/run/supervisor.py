@@ -3,7 +3,8 @@
 The function of the pipeline runs in a thread, so that a stop is heard also while it computes. When
 any query fails, the others are stopped after their current batch and, after a pause, the function
 is called again: a pipeline lives and falls as a whole, and checkpoints carry on where it was. A
-function that fails in its very first call is not called again, because that is a mistake in it.
+function that fails in its very first call is not called again, because that is a mistake in it, and
+neither is one whose query failed for a reason that another attempt does not change.
 
 Time, chance and the wish to stop are arguments; what happens is told as events.
 """
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from headrace.errors import HeadraceError
 from headrace.pipelines.run.backoff import Backoff
-from headrace.pipelines.run.causes import cause_of
+from headrace.pipelines.run.causes import cause_of, is_permanent
 from headrace.pipelines.run.progress import QueryProgress, parse_progress
 from headrace.pipelines.run.queries import (
     NamedQuery,
@@ -188,9 +189,12 @@ class Supervisor:
 
     def _judge(self, fault: _Fault) -> Failed:
         cause, trace = cause_of(fault.error), trace_of(fault.error)
+        tried = f" after {self._failures - 1} restarts" if self._failures > 1 else ""
+        message = f'query "{fault.query}" failed{tried}: {cause}'
+        if is_permanent(fault.error):
+            message += "; it is not restarted, as it would fail again: correct it first"
+            raise PipelineFailed(message, cause, trace) from fault.error
         if self._failures > self._policy.max_restarts:
-            tried = f" after {self._failures - 1} restarts" if self._failures > 1 else ""
-            message = f'query "{fault.query}" failed{tried}: {cause}'
             raise PipelineFailed(message, cause, trace) from fault.error
         delay_s = self._policy.backoff.delay_s(self._failures, self._world.draw)
         return Failed(fault.query, cause, trace, delay_s)

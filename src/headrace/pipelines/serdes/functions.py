@@ -8,13 +8,13 @@ the driver, where a mistake is reported before the query starts; workers get fin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.types import BinaryType, DataType
+from pyspark.sql.types import BinaryType
 
+from headrace.pipelines.serdes.arrow_functions import arrow_column
 from headrace.pipelines.serdes.avro.derivation import schema_of
 from headrace.pipelines.serdes.avro.rows import rows_column
 from headrace.pipelines.serdes.avro.schema import parse
@@ -68,7 +68,7 @@ def to_avro(data: Column | str, jsonFormatSchema: str = "") -> Column:  # noqa: 
 
         return encode(values, node if node is not None else schema_of(values.type))
 
-    return _column(to_avro, BinaryType(), data)
+    return arrow_column(to_avro, BinaryType(), data)
 
 
 def from_protobuf(
@@ -112,7 +112,7 @@ def to_protobuf(
         # A descriptor cannot travel to a worker, the set can; finding it again is cheap.
         return encode(values, find_message(descriptor_set, messageName))
 
-    return _column(to_protobuf, BinaryType(), data)
+    return arrow_column(to_protobuf, BinaryType(), data)
 
 
 def _decoding(name: str, decoder: ValueDecoder, data: Column | str) -> Column:
@@ -120,12 +120,4 @@ def _decoding(name: str, decoder: ValueDecoder, data: Column | str) -> Column:
         return decoder.decode(values)
 
     function.__name__ = name
-    return _column(function, spark_type(decoder.type), data)
-
-
-def _column(
-    function: Callable[[pa.Array], pa.Array], result: DataType, data: Column | str
-) -> Column:
-    # The stubs know only the form that names the kind of function, which warns against itself.
-    made: Callable[..., Column] = arrow_udf(function, result)  # type: ignore[call-overload]
-    return made(data)
+    return arrow_column(function, spark_type(decoder.type), data)

@@ -11,16 +11,16 @@ before the value, and a GUID in the record's header.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark.sql import functions as f
-from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import BinaryType, DataType, StringType, StructField, StructType
 
 from headrace.client.registry import RegisteredSchema, RegistryClient, registry_settings
 from headrace.errors import ConfigError
+from headrace.pipelines.serdes.arrow_functions import arrow_column
 from headrace.pipelines.serdes.json import from_json
 from headrace.pipelines.serdes.modes import MODE_OPTION, Mode, choose_mode
 from headrace.pipelines.serdes.registry_clients import client_of
@@ -100,9 +100,9 @@ def from_registry(
 
     result = spark_type(decoder.type)
     if header is None:
-        decoded = _column(from_registry, result, [data])
+        decoded = arrow_column(from_registry, result, data)
     else:
-        decoded = _column(from_registry_with_header, result, [data, header])
+        decoded = arrow_column(from_registry_with_header, result, data, header)
     if reader.type is not SchemaType.JSON:
         return decoded
     return _parsed(decoded, client, reader, chosen)
@@ -159,7 +159,7 @@ def to_registry(
 
     result: DataType = _WITH_HEADER if framing == "header" else BinaryType()
     source = f.to_json(data) if writer.type is SchemaType.JSON else data
-    return _column(to_registry, result, [source])
+    return arrow_column(to_registry, result, source)
 
 
 def _client(url: str, options: Mapping[str, str] | None) -> tuple[RegistryClient, dict[str, str]]:
@@ -222,11 +222,3 @@ def _parsed(text: Column, client: RegistryClient, reader: RegisteredSchema, mode
     return f.struct(
         parsed["value"].alias("value"), f.coalesce(text["error"], parsed["error"]).alias("error")
     )
-
-
-def _column(
-    function: Callable[..., pa.Array], result: DataType, columns: Sequence[Column | str]
-) -> Column:
-    # The stubs know only the form that names the kind of function, which warns against itself.
-    made: Callable[..., Column] = arrow_udf(function, result)  # type: ignore[call-overload]
-    return made(*columns)

@@ -7,6 +7,8 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql import types as spark
 
+from headrace.pipelines.spark_versions import check_spark
+
 _SIMPLE: Final[dict[pa.DataType, spark.DataType]] = {
     pa.null(): spark.NullType(),
     pa.bool_(): spark.BooleanType(),
@@ -17,7 +19,6 @@ _SIMPLE: Final[dict[pa.DataType, spark.DataType]] = {
     pa.string(): spark.StringType(),
     pa.binary(): spark.BinaryType(),
     pa.date32(): spark.DateType(),
-    pa.time64("ns"): spark.TimeType(6),
     pa.timestamp("us", "UTC"): spark.TimestampType(),
     pa.timestamp("us"): spark.TimestampNTZType(),
     pa.duration("us"): spark.DayTimeIntervalType(),
@@ -36,4 +37,7 @@ def spark_type(arrow: pa.DataType) -> spark.DataType:
         return spark.ArrayType(spark_type(arrow.value_type))
     if pa.types.is_decimal(arrow):
         return spark.DecimalType(arrow.precision, arrow.scale)
+    if pa.types.is_time64(arrow):
+        check_spark("a column of times of day", since="4.1")
+        return spark.TimeType(6)
     return _SIMPLE[arrow]

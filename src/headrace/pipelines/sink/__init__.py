@@ -3,5 +3,5 @@
 `options` and `schema` say no before a query starts. In a worker, `routing` names a partition for
 each row, `delivery` makes payloads of the rows, and `attempt` wraps them into the protocol by which
 a repeated batch is found out; `writer` is all of this in the shape that Spark asks for.
-docs/guides/spark-sink.md tells why a reader of committed records sees each row once.
+docs/guides/spark/spark-sink.md tells why a reader of committed records sees each row once.
 """

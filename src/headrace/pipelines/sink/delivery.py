@@ -13,16 +13,16 @@ from typing import Final
 
 import pyarrow as pa
 
-from headrace.client.cluster import Cluster, TopicMetadata
+from headrace.client.cluster import Cluster
 from headrace.client.producing import RawProducer, RecordsPayload
 from headrace.pipelines.columns.binary_fields import UnwritableRows
 from headrace.pipelines.columns.encode import WritableRows
+from headrace.pipelines.new_topics import create_topics
 from headrace.pipelines.sink.faults import WrongRow
 from headrace.pipelines.sink.options import SinkOptions
 from headrace.pipelines.sink.routing import Destination, Router
 from headrace.pipelines.sink.rows import gathered
 from headrace.types import TopicPartition
-from headrace.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 GATHER_BYTES: Final = 4 << 20
 """How many bytes of rows are routed at once. Spread over a dozen partitions they still make
@@ -85,20 +85,9 @@ class _PartitionCounts:
             found = self._cluster.topics(missing)
             absent = [name for name in missing if name not in found]
             if absent:
-                found |= _create(self._cluster, absent)
+                found |= create_topics(self._cluster, absent)
             self._known.update((name, len(topic.partitions)) for name, topic in found.items())
         return self._known
-
-
-def _create(cluster: Cluster, names: list[str]) -> dict[str, TopicMetadata]:
-    """Let the broker make these topics if its `auto.create.topics.enable` says so, as every
-    producer does by asking for them; UnknownTopic if it does not.
-    """
-    deadline = cluster.deadline(f"asking for the topics {', '.join(names)}")
-    topics = [MetadataRequestTopic(name=name) for name in names]
-    request = MetadataRequest(topics=topics, allow_auto_topic_creation=True)
-    cluster.call(cluster.any_broker(within=deadline), request, deadline)
-    return {name: cluster.topic(name, within=deadline) for name in names}
 
 
 def _check_size(topic: str, partition: int, payload: RecordsPayload, max_bytes: int) -> None:

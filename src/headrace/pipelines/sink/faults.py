@@ -19,3 +19,7 @@ class NotRepeated(HeadraceError):
 
 class NoTransactions(HeadraceError):
     """The cluster does not let this sink write exactly once."""
+
+
+class NoQuery(NoTransactions):
+    """It is not known which query a write belongs to, so it cannot be written exactly once."""

@@ -12,7 +12,7 @@ from typing import Final
 
 from pyspark import TaskContext
 
-from headrace.pipelines.sink.faults import NoTransactions
+from headrace.pipelines.sink.faults import NoQuery
 
 PREFIX: Final = "headrace-sink-"
 
@@ -51,7 +51,7 @@ def this_task() -> SparkTask:
     """The task that runs in this process now."""
     context = TaskContext.get()
     if context is None:
-        raise NoTransactions("rows can be written by a Spark task only, and this process runs none")
+        raise NoQuery("rows can be written by a Spark task only, and this process runs none")
     batch_id = context.getLocalProperty(_BATCH_ID)
     return SparkTask(
         partition=context.partitionId(),
@@ -67,10 +67,11 @@ def identity_in_stream(task: SparkTask, write_name: str | None = None) -> TaskId
     A task without a query would be a batch write that asks for the identity of a stream.
     """
     if task.query_id is None or task.batch_id is None:
-        raise NoTransactions(
-            "Spark names no streaming query for this task, so a repeated batch could not be told "
-            "from a new one; write from a streaming query (with writeName: on the thread that "
-            "Spark calls foreachBatch on), or choose guarantee = at-least-once"
+        raise NoQuery(
+            "Spark names no streaming query for this task, so a repeated batch could not be "
+            "distinguished from a new one; write from a streaming query (in foreachBatch: with the "
+            "function that headrace.pipelines.topic_writer makes, or with writeName on the thread "
+            "that Spark calls), or choose guarantee = at-least-once"
         )
     query_id = task.query_id if write_name is None else f"{task.query_id}-{write_name}"
     return TaskIdentity(query_id, task.batch_id, task.partition)

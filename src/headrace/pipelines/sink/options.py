@@ -6,12 +6,13 @@ another way (`linger.ms`, `retries`), and refused where ignoring it would change
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 from headrace.client.settings import ClientSettings, client_settings
 from headrace.errors import ConfigError
@@ -26,9 +27,17 @@ DEFAULT_TRANSACTION_TIMEOUT_MS: Final = 900_000
 so a task may take much longer than the minute that Kafka's producers allow themselves.
 """
 
+STREAM_BATCH: Final = "streamBatch"
+"""The option by which `topic_writer` names query and batch over Spark Connect."""
+
+WRITE_NAME: Final = "writeName"
+"""The option that tells apart what one batch of a stream writes in several goes."""
+
 _LOGGER: Final = logging.getLogger(__name__)
 _PREFIX: Final = "kafka."
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_NOT_IN_NAME: Final = re.compile(r"[^A-Za-z0-9._-]")
+_DIGEST_CHARS: Final = 16
 _INT32_MAX: Final = 2**31 - 1
 
 _REFUSED: Final = {
@@ -80,6 +89,18 @@ class Guarantee(Enum):
     AT_LEAST_ONCE = "at-least-once"
 
 
+class StreamBatch(NamedTuple):
+    """The batch of a stream that a write is part of, for tasks that Spark does not tell it."""
+
+    query_id: str
+    batch_id: int
+
+    @property
+    def text(self) -> str:
+        """As the value of the option."""
+        return f"{self.query_id}/{self.batch_id}"
+
+
 @dataclass(frozen=True, slots=True)
 class SinkOptions:
     """Everything a task needs to know before it sees a row; it travels to the workers."""
@@ -95,6 +116,7 @@ class SinkOptions:
     acks: int
     transaction_timeout_ms: int
     ignore_keys: bool
+    stream_batch: StreamBatch | None = None
 
     @property
     def exactly_once(self) -> bool:
@@ -113,12 +135,14 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
         if name in kafka:
             raise ConfigError(f"option kafka.{name} = {kafka[name]!r} is not supported: {reason}")
     guarantee = _guarantee(given.get("guarantee"))
+    write_name = _write_name(given.get(WRITE_NAME.lower()), guarantee)
     codec = _codec(kafka.get("compression.type", "none"))
     parsed = SinkOptions(
         settings=_settings(kafka),
         topic=given.get("topic"),
         guarantee=guarantee,
-        write_name=_write_name(given.get("writename"), guarantee),
+        write_name=write_name,
+        stream_batch=_stream_batch(given.get(STREAM_BATCH.lower()), write_name),
         codec=codec,
         level=_level(kafka, codec),
         batch_bytes=_number(kafka, "batch.size", DEFAULT_BATCH_BYTES, 1, _INT32_MAX),
@@ -132,6 +156,20 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
     if parsed.topic is not None and not parsed.topic:
         raise ConfigError("option topic is empty; name the topic to write to")
     return parsed
+
+
+def is_exactly_once(options: Mapping[str, str]) -> bool:
+    """What these options say of the guarantee, or leave to its default."""
+    given = {name.lower(): value for name, value in options.items()}
+    return _guarantee(given.get("guarantee")) is Guarantee.EXACTLY_ONCE
+
+
+def default_write_name(topic: str) -> str:
+    """The topic as the name of a write; one that cannot be is cut, and told apart by its digest."""
+    if _NAME.fullmatch(topic):
+        return topic
+    digest = hashlib.sha256(topic.encode()).hexdigest()[:_DIGEST_CHARS]
+    return f"{_NOT_IN_NAME.sub('-', topic)[: 99 - _DIGEST_CHARS]}-{digest}"
 
 
 def _settings(kafka: Mapping[str, str]) -> ClientSettings:
@@ -176,6 +214,18 @@ def _write_name(text: str | None, guarantee: Guarantee) -> str | None:
     return text
 
 
+def _stream_batch(text: str | None, write_name: str | None) -> StreamBatch | None:
+    if text is None:
+        return None
+    query_id, _, number = text.rpartition("/")
+    if write_name is None or not _NAME.fullmatch(query_id) or not number.isdecimal():
+        raise ConfigError(
+            f"option {STREAM_BATCH} is {text!r}: it is set by headrace.pipelines.topic_writer; "
+            "leave it out"
+        )
+    return StreamBatch(query_id, int(number))
+
+
 def _codec(text: str) -> Codec:
     try:
         return codec_named(text)
@@ -200,7 +250,7 @@ def _acks(text: str, guarantee: Guarantee) -> int:
     if text != "1":
         raise ConfigError(
             f"option kafka.acks is {text!r}: allowed is all, or 1 with guarantee = at-least-once; "
-            "rows that nobody acknowledges could be lost"
+            "rows that are not acknowledged could be lost"
         )
     if guarantee is Guarantee.EXACTLY_ONCE:
         raise ConfigError(

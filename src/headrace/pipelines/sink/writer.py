@@ -8,14 +8,18 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from pyspark.sql.datasource import (
-    DataSourceArrowWriter,
-    DataSourceStreamArrowWriter,
-    WriterCommitMessage,
-)
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+
+try:
+    from pyspark.sql.datasource import DataSourceStreamArrowWriter
+except ImportError:
+    # Spark 4.0, where `datasource` rejects streaming writes and nothing makes one.
+    from pyspark.sql.datasource import (  # type: ignore[assignment]
+        DataSourceStreamWriter as DataSourceStreamArrowWriter,
+    )
 
 from headrace.errors import ConfigError, HeadraceError
 from headrace.pipelines.sink.identity import (
@@ -100,7 +104,7 @@ class BatchWriter(DataSourceArrowWriter):
         task = self._task()
         identity: TaskIdentity | None = None
         if self._options.write_name is not None:
-            identity = identity_in_stream(task, self._options.write_name)
+            identity = identity_in_stream(_in_batch(task, self._options), self._options.write_name)
         elif self._options.exactly_once:
             identity = TaskIdentity(self._write_id, 0, task.partition)
         return _write(iterator, self._columns, self._options, task, identity)
@@ -177,6 +181,14 @@ def _write(
         written=dict(outcome.written),
         skipped=outcome.skipped_rows > 0,
     )
+
+
+def _in_batch(task: SparkTask, options: SinkOptions) -> SparkTask:
+    """The task with the query and batch that the options name, if they do."""
+    if options.stream_batch is None:
+        return task
+    query_id, batch_id = options.stream_batch
+    return replace(task, query_id=query_id, batch_id=batch_id)
 
 
 def _reports(messages: Messages) -> list[TaskWritten]:

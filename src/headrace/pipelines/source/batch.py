@@ -1,4 +1,4 @@
-"""What a batch read covers: its offset ranges, fixed when the query is planned."""
+"""What a batch read covers: the offset ranges that are there when it is asked for."""
 
 from __future__ import annotations
 
@@ -19,45 +19,56 @@ Offsets = dict[TopicPartition, int]
 
 
 def plan_batch(cluster: Cluster, options: SourceOptions, narrowing: Narrowing) -> list[OffsetRange]:
-    """The ranges of a batch read, after what the query's filters leave of it."""
+    """The ranges of a batch read, one or more for each task."""
+    return split_ranges(
+        ranges_now(cluster, options, narrowing),
+        min_partitions=options.min_partitions,
+        max_records_per_partition=options.max_records_per_partition,
+    )
+
+
+def ranges_now(cluster: Cluster, options: SourceOptions, narrowing: Narrowing) -> list[OffsetRange]:
+    """What there is to read now, one range for each partition that the narrowing selects."""
     topics = topics_at_start(cluster, options.subscription)
     wanted = partitions_of(options.subscription, topics)
+    selected = {partition for partition in wanted if narrowing.selects(partition)}
     start = resolve_start(
         cluster,
         options.starting,
         wanted,
+        selected,
         read_committed=options.read_committed,
         latest_if_none=options.latest_if_no_start,
     )
-    end = _ends(cluster, options, wanted)
-    for partition in sorted(wanted):
+    end = _ends(cluster, options, wanted, selected)
+    for partition in sorted(selected):
         if start[partition] > end[partition]:
             raise ConfigError(
                 f"{partition} would be read backwards: it begins at offset {start[partition]} "
                 f"and ends at {end[partition]}; change startingOffsets or endingOffsets"
             )
     ids = topic_ids(topics)
-    young = _first_young(cluster, options, narrowing, wanted)
-    ranges = [
+    young = _first_young(cluster, options, narrowing, selected)
+    return [
         OffsetRange(partition.topic, partition.partition, first, last, ids.get(partition.topic))
         for partition, (first, last) in sorted(cut(narrowing, start, end, young).items())
     ]
-    return split_ranges(
-        ranges,
-        min_partitions=options.min_partitions,
-        max_records_per_partition=options.max_records_per_partition,
-    )
 
 
 def _ends(
-    cluster: Cluster, options: SourceOptions, partitions: Collection[TopicPartition]
+    cluster: Cluster,
+    options: SourceOptions,
+    partitions: Collection[TopicPartition],
+    selected: Collection[TopicPartition],
 ) -> Offsets:
     """Where the read ends; an end that the log has not reached is a loss."""
-    ends = resolve_end(cluster, options.ending, partitions, read_committed=options.read_committed)
+    ends = resolve_end(
+        cluster, options.ending, partitions, selected, read_committed=options.read_committed
+    )
     if not options.ending.each:
         return ends
     latest = list_offsets(
-        cluster, dict.fromkeys(partitions, LATEST), read_committed=options.read_committed
+        cluster, dict.fromkeys(selected, LATEST), read_committed=options.read_committed
     )
     losses = [
         Loss(
@@ -87,10 +98,9 @@ def _first_young(
     """
     if narrowing.min_timestamp is None:
         return {}
-    selected = [partition for partition in partitions if narrowing.selects(partition)]
     found = list_offsets(
         cluster,
-        dict.fromkeys(selected, narrowing.min_timestamp),
+        dict.fromkeys(partitions, narrowing.min_timestamp),
         read_committed=options.read_committed,
     )
-    return {partition: found[partition].offset for partition in selected}
+    return {partition: found[partition].offset for partition in partitions}

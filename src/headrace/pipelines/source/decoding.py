@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -112,9 +112,12 @@ def _decoded_column(name: str, decoder: ValueDecoder) -> DecodedColumn:
     from pyspark.sql.types import StructField, StructType
 
     from headrace.pipelines.serdes.spark_types import spark_type
+    from headrace.pipelines.spark_versions import is_since
 
     spark = spark_type(decoder.type)
-    schema = to_arrow_schema(StructType([StructField(name, spark)]), timezone="UTC")
+    # Earlier ones have no other time zone.
+    zone: dict[str, Any] = {"timezone": "UTC"} if is_since("4.2") else {}
+    schema = to_arrow_schema(StructType([StructField(name, spark)]), **zone)
     return DecodedColumn(name, decoder, spark, schema.field(0).type)
 
 

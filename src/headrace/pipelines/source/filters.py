@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeVar, cast
 from headrace.types import TopicPartition
 
 _MIN_INT64: Final = -(1 << 63)
-_MAX_INT64: Final = (1 << 63) - 1
+MAX_INT64: Final = (1 << 63) - 1
 _T = TypeVar("_T")
 _EQUALITIES: Final = frozenset({"EqualTo", "EqualNullSafe", "In"})
 
@@ -37,14 +37,16 @@ class Narrowing:
     topics: frozenset[str] | None = None
     partitions: frozenset[int] | None = None
     first_partition: int = 0
-    last_partition: int = _MAX_INT64
+    last_partition: int = MAX_INT64
     first_offset: int = 0
-    last_offset: int = _MAX_INT64
+    last_offset: int = MAX_INT64
     min_timestamp: int | None = None
+    apart_from: frozenset[TopicPartition] = frozenset()
 
     def selects(self, partition: TopicPartition) -> bool:
         return (
-            (self.topics is None or partition.topic in self.topics)
+            partition not in self.apart_from
+            and (self.topics is None or partition.topic in self.topics)
             and (self.partitions is None or partition.partition in self.partitions)
             and self.first_partition <= partition.partition <= self.last_partition
         )
@@ -98,15 +100,15 @@ def _bounds(operator: str, values: list[int]) -> tuple[int, int]:
         case "EqualTo" | "EqualNullSafe" | "In":
             return min(values), max(values)
         case "GreaterThan":
-            return values[0] + 1, _MAX_INT64
+            return values[0] + 1, MAX_INT64
         case "GreaterThanOrEqual":
-            return values[0], _MAX_INT64
+            return values[0], MAX_INT64
         case "LessThan":
             return _MIN_INT64, values[0] - 1
         case "LessThanOrEqual":
             return _MIN_INT64, values[0]
         case _:
-            return _MIN_INT64, _MAX_INT64
+            return _MIN_INT64, MAX_INT64
 
 
 def cut(

@@ -138,7 +138,7 @@ def position_from_json(document: Mapping[str, Any]) -> Position:
         ids = {topic: uuid_from_text(text) for topic, text in document.get(_IDS, {}).items()}
     except (AttributeError, TypeError, ValueError) as fault:
         raise CorruptData(
-            f"the checkpoint holds {json.dumps(document)[:200]}, which is no position of this "
+            f"the checkpoint holds {json.dumps(document)[:200]}, which is not a position of this "
             f"source ({fault}): give the query a checkpointLocation of its own"
         ) from None
     return Position(offsets, ids, document.get(_GROUP))

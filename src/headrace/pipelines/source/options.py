@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from headrace.client.settings import ClientSettings, client_settings
 from headrace.errors import ConfigError
 from headrace.pipelines.columns.schema import SCHEMA, SCHEMA_WITH_HEADERS, arrow_schema
+from headrace.pipelines.run_environment import RUN_NAME
 from headrace.pipelines.source.decoding import BYTES_STAY, OPTION_NAMES, Decoding, parse_decoding
 from headrace.pipelines.source.offsets import (
     FROM_EARLIEST,
@@ -258,7 +259,7 @@ def _common_options(given: Mapping[str, str], default_start: Bound) -> SourceOpt
         decoding=parse_decoding(given),
         read_committed=isolation == "read_committed",
         group_id=group_id,
-        group_id_prefix=given.get("groupidprefix", DEFAULT_GROUP_PREFIX),
+        group_id_prefix=given.get("groupidprefix", os.environ.get(RUN_NAME, DEFAULT_GROUP_PREFIX)),
         commit_offsets=_flag(given, "commitOffsets", True),
         retries=_positive(given, "fetchOffset.numRetries") or 3,
         retry_interval_ms=_at_least_zero(given, "fetchOffset.retryIntervalMs", 1_000),

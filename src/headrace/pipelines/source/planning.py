@@ -87,10 +87,12 @@ class Planner:
         """The position of a query that has no checkpoint yet."""
         options = self._options
         topics = topics_at_start(self._cluster, options.subscription)
+        partitions = partitions_of(options.subscription, topics)
         offsets = resolve_start(
             self._cluster,
             options.starting,
-            partitions_of(options.subscription, topics),
+            partitions,
+            partitions,
             read_committed=options.read_committed,
             latest_if_none=options.latest_if_no_start,
         )

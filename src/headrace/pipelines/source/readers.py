@@ -1,4 +1,4 @@
-"""Spark's side of the source: the readers of a batch and of a stream, as PySpark calls them.
+"""Spark's side of a batch read, as PySpark calls it, and what a stream's has in common with it.
 
 Spark pickles a reader into every task, so it holds options and nothing that is open; what talks to
 a cluster is made in the process that uses it.
@@ -7,38 +7,22 @@ a cluster is made in the process that uses it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    DataSourceReader,
-    DataSourceStreamReader,
-    InputPartition,
-)
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxRows,
-    ReadMinRows,
-    SupportsTriggerAvailableNow,
-)
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from headrace.client.cluster import shared_cluster
 from headrace.errors import ConfigError
 from headrace.pipelines.columns.schema import arrow_schema
-from headrace.pipelines.source.batch import plan_batch
+from headrace.pipelines.source.batch import plan_batch, ranges_now
 from headrace.pipelines.source.filters import EVERYTHING, Narrowing, narrow
 from headrace.pipelines.source.gaps import LOGGER
-from headrace.pipelines.source.offsets import (
-    offsets_to_json,
-    position_from_json,
-    position_to_json,
-)
-from headrace.pipelines.source.options import SourceOptions, batch_options, stream_options
-from headrace.pipelines.source.planning import Planner
+from headrace.pipelines.source.options import SourceOptions, batch_options
+from headrace.pipelines.source.portions import Portion, portions_of
 from headrace.pipelines.source.reading import read_range
 from headrace.pipelines.source.scans import conditions_in
-from headrace.runtime.clock import SystemClock
+from headrace.pipelines.source.split import split_ranges
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -47,94 +31,51 @@ if TYPE_CHECKING:
 def batch_reader(options: Mapping[str, str], schema: StructType) -> BatchReader:
     """A reader of what lies between two positions and can meet the conditions of its plan."""
     parsed = batch_options(options)
-    _check_schema(parsed, schema)
-    return BatchReader(parsed, narrow(conditions_in(schema)))
-
-
-def stream_reader(options: Mapping[str, str], schema: StructType) -> StreamReader:
-    """A reader of all that comes."""
-    parsed = stream_options(options)
-    _check_schema(parsed, schema)
-    return StreamReader(parsed)
+    check_schema(parsed, schema)
+    conditions = conditions_in(schema)
+    return BatchReader(parsed, None if conditions is None else narrow(conditions))
 
 
 class BatchReader(DataSourceReader):
-    """Reads once, from a start to an end that are fixed when the query is planned."""
+    """Reads once, from a start to an end.
 
-    def __init__(self, options: SourceOptions, narrowing: Narrowing = EVERYTHING) -> None:
+    They are fixed when the query is planned, if the plan is that query's own, with its conditions.
+    A plan that Spark may use for other queries (`narrowing` is None) has tasks that look when they
+    run.
+    """
+
+    def __init__(self, options: SourceOptions, narrowing: Narrowing | None = None) -> None:
         self._options = options
         self._narrowing = narrowing
 
     def partitions(self) -> Sequence[InputPartition]:
-        _log_remarks(self._options)
+        log_remarks(self._options)
         cluster = shared_cluster(self._options.client)
-        return [
-            InputPartition(each) for each in plan_batch(cluster, self._options, self._narrowing)
-        ]
+        ranges = plan_batch(cluster, self._options, self._narrowing or EVERYTHING)
+        tasks = portions_of(ranges) if self._narrowing is None else ranges
+        return [InputPartition(each) for each in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return _read(self._options, partition)
+        if self._narrowing is not None:
+            return read_task(self._options, partition)
+        return _read_portion(self._options, partition.value)
 
 
-class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads batch after batch; its methods are called in the planner process, `read` in tasks."""
-
-    def __init__(self, options: SourceOptions) -> None:
-        self._options = options
-        self._planner: Planner | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_options": self._options, "_planner": None}
-
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        return position_to_json(self._plan().initial())
-
-    def latestOffset(  # noqa: N802
-        self, start: dict[str, Any], limit: ReadLimit
-    ) -> dict[str, Any]:
-        max_rows = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        hold_back = not isinstance(limit, ReadAllAvailable)
-        position = position_from_json(start)
-        end = self._plan().next_end(position, max_rows, hold_back=hold_back)
-        # Spark compares positions as text, so one that did not move is given back as it came.
-        return start if end is position else position_to_json(end)
-
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        # PySpark has no limit of two parts: beside a maximum, the planner knows the minimum.
-        if self._options.max_offsets_per_trigger is not None:
-            return ReadMaxRows(self._options.max_offsets_per_trigger)
-        if self._options.min_offsets_per_trigger is not None:
-            return ReadMinRows(self._options.min_offsets_per_trigger)
-        return ReadAllAvailable()
-
-    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
-        return offsets_to_json(self._plan().high_watermarks()) or None
-
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        self._plan().aim_at_now()
-
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        ranges = self._plan().ranges(position_from_json(start), position_from_json(end))
-        return [InputPartition(each) for each in ranges]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return _read(self._options, partition)
-
-    def _plan(self) -> Planner:
-        if self._planner is None:
-            _log_remarks(self._options)
-            self._planner = Planner(
-                self._options, shared_cluster(self._options.client), SystemClock()
-            )
-        return self._planner
+def _read_portion(options: SourceOptions, portion: Portion) -> Iterator[pa.RecordBatch]:
+    cluster = shared_cluster(options.client)
+    found = [each for part in portion for each in ranges_now(cluster, options, part)]
+    for each in split_ranges(found):
+        yield from read_range(options, each)
 
 
-def _read(options: SourceOptions, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+def read_task(options: SourceOptions, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    """The rows of a range that was fixed when the query was planned."""
     # When nothing is to be read, Spark still makes one task, with a partition that says nothing.
     return iter(()) if partition.value is None else read_range(options, partition.value)
 
 
-def _check_schema(options: SourceOptions, schema: StructType) -> None:
+def check_schema(options: SourceOptions, schema: StructType) -> None:
+    """Reject columns of the user's own."""
     expected = arrow_schema(headers=options.include_headers).names
     if schema.names != expected:
         raise ConfigError(
@@ -143,6 +84,7 @@ def _check_schema(options: SourceOptions, schema: StructType) -> None:
         )
 
 
-def _log_remarks(options: SourceOptions) -> None:
+def log_remarks(options: SourceOptions) -> None:
+    """Warn of options that have no effect."""
     for remark in options.remarks:
         LOGGER.warning("%s", remark)

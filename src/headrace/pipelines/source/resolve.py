@@ -15,13 +15,17 @@ def resolve_start(
     cluster: Cluster,
     bound: Bound,
     partitions: Collection[TopicPartition],
+    selected: Collection[TopicPartition],
     *,
     read_committed: bool,
     latest_if_none: bool,
 ) -> dict[TopicPartition, int]:
-    """Where to begin. A time after the last record is an error, or means the end."""
+    """Where the selected partitions begin, of all that the query reads.
+
+    A time after the last record is an error, or means the end.
+    """
     return _resolve(
-        cluster, bound, partitions, read_committed, "starting", allow_none=latest_if_none
+        cluster, bound, partitions, selected, read_committed, "starting", allow_none=latest_if_none
     )
 
 
@@ -29,24 +33,27 @@ def resolve_end(
     cluster: Cluster,
     bound: Bound,
     partitions: Collection[TopicPartition],
+    selected: Collection[TopicPartition],
     *,
     read_committed: bool,
 ) -> dict[TopicPartition, int]:
-    """Where to end. A time after the last record means the end."""
-    return _resolve(cluster, bound, partitions, read_committed, "ending", allow_none=True)
+    """Where the selected partitions end. A time after the last record means the end."""
+    return _resolve(cluster, bound, partitions, selected, read_committed, "ending", allow_none=True)
 
 
 def _resolve(
     cluster: Cluster,
     bound: Bound,
     partitions: Collection[TopicPartition],
+    selected: Collection[TopicPartition],
     read_committed: bool,
     which: str,
     *,
     allow_none: bool,
 ) -> dict[TopicPartition, int]:
     if isinstance(bound, TimeBound):
-        times = _for_each(bound, partitions, f"{which}OffsetsByTimestamp")
+        each = _for_each(bound, partitions, f"{which}OffsetsByTimestamp")
+        times = {partition: each[partition] for partition in selected}
         found = list_offsets(cluster, times, read_committed=read_committed)
         offsets = {partition: found[partition].offset for partition in times}
         none = sorted(partition for partition, offset in offsets.items() if offset < 0)
@@ -58,7 +65,8 @@ def _resolve(
             )
         offsets |= dict.fromkeys(none, LATEST)
     else:
-        offsets = dict(_for_each(bound, partitions, f"{which}Offsets"))
+        each = _for_each(bound, partitions, f"{which}Offsets")
+        offsets = {partition: each[partition] for partition in selected}
     symbolic = {partition: offset for partition, offset in offsets.items() if offset < 0}
     if symbolic:
         edges = list_offsets(cluster, symbolic, read_committed=read_committed)

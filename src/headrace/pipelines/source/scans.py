@@ -4,7 +4,8 @@ Spark keeps what a Python data source planned to read with the result of `load()
 over it: the second one sees nothing new, and if filters are pushed down, the rows that the first
 one asked for (decision 0014). So `TopicScans.java`, beside this module, gives each plan a reading
 of its own and tells it the plan's conditions, in the metadata of the schema that a reader is made
-with. Where no JVM can be reached, as with Spark Connect, nothing is narrowed: all rows are fetched.
+with. Where the rule is not, as with Spark Connect, tasks look up what there is (`portions`), and
+nothing is narrowed: all rows are fetched.
 
 What is used of Spark here is not its public interface; all of it is in this module.
 """
@@ -17,8 +18,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from headrace.pipelines.java_classes import compile_java, give_to_driver, is_loadable
+from headrace.pipelines.jvm_faults import jvm_faults
 from headrace.pipelines.source.filters import Condition
 from headrace.pipelines.source_environment import SOURCE
+from headrace.pipelines.spark_versions import is_since
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,9 +38,9 @@ _making: Final = Lock()
 
 
 def read_for_each_plan(spark: SparkSession) -> None:
-    """Add the rule to the session's optimizer, unless it is there."""
-    from py4j.protocol import Py4JError
-
+    """Add the rule to the session's optimizer, unless it is there, or Spark is too old for it."""
+    if not is_since("4.1"):
+        return
     inside = cast(Any, spark)
     jvm = inside._jvm
     try:
@@ -52,16 +55,17 @@ def read_for_each_plan(spark: SparkSession) -> None:
                 rule_class = getattr(jvm, _PACKAGE).TopicScans
                 added = [*rules, rule_class(SOURCE, _CONDITIONS)]
                 getattr(experimental, "extraOptimizations_$eq")(jvm.PythonUtils.toSeq(added))
-    except (Py4JError, TypeError) as fault:
-        # py4j raises TypeError where a class does not exist.
+    except jvm_faults() as fault:
         _LOGGER.warning(
-            "This Spark is not known: batch reads fetch all rows, and each query over a DataFrame "
-            "sees the records that were there at the first one (%s)",
+            "This Spark is not known: batch reads fetch all records, and conditions choose among "
+            "them afterwards (%s)",
             fault,
         )
 
 
-def conditions_in(schema: StructType) -> list[Condition]:
-    """What the rule has told of the plan; nothing where there is no rule."""
-    told = schema.fields[0].metadata.get(_CONDITIONS, []) if schema.fields else []
+def conditions_in(schema: StructType) -> list[Condition] | None:
+    """What the rule has told of the plan; None where there is no rule."""
+    if not schema.fields or _CONDITIONS not in schema.fields[0].metadata:
+        return None
+    told = schema.fields[0].metadata[_CONDITIONS]
     return [Condition(each["column"], each["operator"], each["values"]) for each in told]

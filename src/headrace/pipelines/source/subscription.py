@@ -7,6 +7,7 @@ it is a loss.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from uuid import UUID
 
 from headrace.client.cluster import Cluster, TopicMetadata
 from headrace.errors import ConfigError
+from headrace.pipelines.new_topics import create_topics
+from headrace.pipelines.run_environment import OWN_BROKER
 from headrace.types import ZERO_UUID, TopicPartition
 
 
@@ -76,7 +79,7 @@ def parse_pattern(option: str, text: str) -> TopicPattern:
         re.compile(pattern)
     except re.error as fault:
         raise ConfigError(
-            f"option {option} is {text!r}, which is no regular expression "
+            f"option {option} is {text!r}, which is not a regular expression "
             f"that Python understands ({fault})"
         ) from None
     return TopicPattern(pattern)
@@ -129,6 +132,8 @@ def topics_at_start(cluster: Cluster, subscription: Subscription) -> dict[str, T
     missing = missing_from(subscription, topics)
     if missing:
         servers = ",".join(f"{host}:{port}" for host, port in cluster.settings.bootstrap_servers)
+        if servers == os.environ.get(OWN_BROKER) and isinstance(subscription, TopicNames):
+            return topics | create_topics(cluster, missing)
         raise ConfigError(
             f"{subscription}: {', '.join(missing)} cannot be found at {servers}. "
             "Create it first, or look for a misspelling with `headrace topic list`"

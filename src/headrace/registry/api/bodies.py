@@ -1,8 +1,8 @@
 """Bodies: read with a limit and a time-out, decoded strictly, encoded once.
 
 A body that cannot be read is the client's fault, and is told so by a code: 413 too large, 408 too
-slow, 400 not JSON or not of the right types, 422 a property that nobody knows. Clients that send
-`Confluent-Accept-Unknown-Properties: true` may be told such properties, and may send them.
+slow, 400 not JSON or not of the right types, 422 a property that is not known, unless the client
+sends `Confluent-Accept-Unknown-Properties: true`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from headrace.registry.entities import RegisterSchemaResponse, Schema, SchemaString
 from headrace.registry.errors import RegistryError
-from headrace.registry.replies import plain
 
 Receive = Callable[[], Awaitable[Any]]
 
@@ -122,24 +120,11 @@ def _fields(struct: Any) -> dict[str, Any]:
     return {encoded: hints[name] for encoded, name in names}
 
 
-def encode(reply: object, *, is_raw: bool, extended: bool) -> bytes:
-    """The bytes of an answer; only clients that say so get the properties that came late."""
+def encode(reply: object, *, is_raw: bool) -> bytes:
+    """The bytes of an answer."""
     if is_raw:
         return str(reply).encode("utf-8", "surrogatepass")
-    return msgspec.json.encode(reply if extended else _plain(reply))
-
-
-def _plain(reply: object) -> object:
-    match reply:
-        case Schema() as schema:
-            return plain(schema)
-        case SchemaString() as by_id:
-            return plain(by_id)
-        case RegisterSchemaResponse() as registered:
-            return plain(registered)
-        case list():
-            return [_plain(each) for each in reply]
-    return reply
+    return msgspec.json.encode(reply)
 
 
 def encode_error(error: RegistryError) -> bytes:

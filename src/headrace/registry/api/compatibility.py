@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from headrace.registry.api.call import Call
 from headrace.registry.api.endpoint import NORMALIZE, VERBOSE, Kind, Table
-from headrace.registry.auth import Role
 from headrace.registry.compatibility import check_compatibility
 from headrace.registry.entities import CompatibilityCheckResponse, RegisterSchemaRequest
+from headrace.security.users import Role
 
 table: Final = Table()
 

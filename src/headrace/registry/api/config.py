@@ -7,18 +7,20 @@ from typing import Final
 from headrace.registry import configs
 from headrace.registry.api.call import Call
 from headrace.registry.api.endpoint import DEFAULT_TO_GLOBAL, Table
-from headrace.registry.auth import Role
 from headrace.registry.entities import Config, ConfigUpdateRequest
 from headrace.registry.instance import Decide
+from headrace.security.users import Role
 
 table: Final = Table()
 
 _WRITE_ERRORS: Final = (50001, 50002, 50003, 50004)
 
 
-@table.get("/config", "The settings of all subjects", query=(DEFAULT_TO_GLOBAL,), reply=Config)
+@table.get(
+    "/config", "The settings of the default context", query=(DEFAULT_TO_GLOBAL,), reply=Config
+)
 def get_global(call: Call) -> Config:
-    return configs.get_config(call.state)
+    return configs.get_config(call.state, default_to_global=call.flag("defaultToGlobal"))
 
 
 @table.get(
@@ -36,7 +38,7 @@ def get(call: Call) -> Config:
 
 @table.put(
     "/config",
-    "Set what applies to all subjects",
+    "Set what applies to the default context",
     role=Role.ADMIN,
     body=ConfigUpdateRequest,
     reply=ConfigUpdateRequest,

@@ -7,8 +7,8 @@ from typing import Final
 from headrace.registry import contexts, lists
 from headrace.registry.api.call import Call
 from headrace.registry.api.endpoint import LIMIT, OFFSET, Query, Table
-from headrace.registry.auth import Role
 from headrace.registry.instance import Decide
+from headrace.security.users import Role
 
 table: Final = Table()
 

@@ -9,7 +9,6 @@ import msgspec
 from headrace.registry import deks, errors
 from headrace.registry.api.call import Call
 from headrace.registry.api.endpoint import DELETED, LIMIT, OFFSET, PERMANENT, Kind, Query, Table
-from headrace.registry.auth import Role
 from headrace.registry.entities import (
     CreateDekRequest,
     CreateKekRequest,
@@ -18,6 +17,7 @@ from headrace.registry.entities import (
     UpdateKekRequest,
 )
 from headrace.registry.instance import Decide
+from headrace.security.users import Role
 
 table: Final = Table()
 
@@ -27,7 +27,7 @@ _DEKS: Final = _KEK + "/deks"
 _DEK: Final = _DEKS + "/{subject}"
 _VERSION: Final = _DEK + "/versions/{version}"
 _ALGORITHM: Final = Query("algorithm", str, "AES128_GCM, AES256_GCM (default) or AES256_SIV")
-_PREFIX: Final = Query("subjectPrefix", list, "Only keys whose names begin so")
+_PREFIX: Final = Query("subjectPrefix", list, "Only keys that have DEKs of subjects that begin so")
 _WRITE_ERRORS: Final = (50001, 50002, 50003, 50004)
 
 # -- keys that encrypt keys ------------------------------------------------------------------------
@@ -46,7 +46,7 @@ def list_keks(call: Call) -> list[str]:
     )
 
 
-@table.get(_KEK, "A key-encryption key", query=(DELETED,), reply=Kek, errors=(40470,))
+@table.get(_KEK, "A key-encryption key", query=(DELETED,), reply=Kek, errors=(40470, 42271))
 def get_kek(call: Call) -> Kek:
     return deks.get_kek(call.state, call.name("name"), deleted=call.flag("deleted"))
 
@@ -58,7 +58,7 @@ def get_kek(call: Call) -> Kek:
     query=(Query("testSharing", bool, "Has no effect: no key-management service is called"),),
     body=CreateKekRequest,
     reply=Kek,
-    errors=(40971, 40972, 40472, 42271, *_WRITE_ERRORS),
+    errors=(40971, 40972, 42271, *_WRITE_ERRORS),
 )
 def create_kek(call: Call) -> Decide:
     return lambda state: deks.create_kek(state, call.body)
@@ -189,7 +189,7 @@ def get_dek_version(call: Call) -> Dek:
     "Create a data-encryption key",
     body=CreateDekRequest,
     reply=Dek,
-    errors=(40470, 40472, 40971, 40972, 42208, 42271, *_WRITE_ERRORS),
+    errors=(40470, 40971, 40972, 42202, 42271, *_WRITE_ERRORS),
 )
 def create_dek(call: Call) -> Decide:
     return lambda state: deks.create_dek(state, call.name("name"), call.body)
@@ -200,7 +200,7 @@ def create_dek(call: Call) -> Decide:
     "Create a data-encryption key of a subject",
     body=CreateDekRequest,
     reply=Dek,
-    errors=(40470, 40472, 40971, 40972, 42208, 42271, *_WRITE_ERRORS),
+    errors=(40470, 40971, 40972, 42202, 42271, *_WRITE_ERRORS),
 )
 def create_dek_of_subject(call: Call) -> Decide:
     request: CreateDekRequest = call.body

@@ -1,4 +1,4 @@
-"""What stands in front of all routes: the way in for everybody, and a short one for look-ups by id.
+"""What stands in front of all routes: the general way to them, and a short one for look-ups by id.
 
 Consumers ask for a schema by its id far more often than for anything else, and the answer is a
 piece of bytes that exists already. Such a request is answered here without being routed. Everything
@@ -22,7 +22,7 @@ _MAX_ID_DIGITS: Final = 10
 
 
 class Door:
-    """Middleware: first of all, and outside of Starlette's router."""
+    """Middleware: behind the entrance, and outside of Starlette's router."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
@@ -55,24 +55,16 @@ class Door:
         """Media type and body, if nothing about the request is out of the ordinary."""
         if not digits.isdigit() or len(digits) > _MAX_ID_DIGITS:
             return None
-        accept = authorization = b""
-        extended = False
+        accept = b""
         for name, value in scope["headers"]:
             if name == b"accept":
                 accept = value
-            elif name == b"authorization":
-                authorization = value
-            elif name == b"confluent-accept-unknown-properties":
-                extended = value.lower() == b"true"
         service = self._service
-        known = service.authenticator
-        if known is not None and (not authorization or known.remembered(authorization) is None):
-            return None
         try:
             media_type = service.negotiation.media_type(accept.decode("latin-1"))
         except RegistryError:
             return None
-        body = service.registry.state.encoded_schema(int(digits), extended=extended)
+        body = service.registry.state.encoded_schema(int(digits))
         if body is None:
             return None
         service.metrics.fast_lookups += 1

@@ -18,7 +18,7 @@ from enum import Enum
 from typing import Any, Final, TypeVar
 
 from headrace.registry.api.call import Call
-from headrace.registry.auth import Role
+from headrace.security.users import Role
 
 Handler = TypeVar("Handler", bound=Callable[[Call], Any])
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from headrace import __version__
 from headrace.registry.api.call import Call
 from headrace.registry.api.endpoint import Kind, Table
-from headrace.registry.auth import Role
+from headrace.security.users import Role
 
 table: Final = Table()
 

@@ -7,9 +7,9 @@ from typing import Final
 from headrace.registry import modes
 from headrace.registry.api.call import Call
 from headrace.registry.api.endpoint import DEFAULT_TO_GLOBAL, Query, Table
-from headrace.registry.auth import Role
 from headrace.registry.entities import ModeReply, ModeUpdateRequest
 from headrace.registry.instance import Decide
+from headrace.security.users import Role
 
 table: Final = Table()
 
@@ -18,9 +18,9 @@ _FORCE: Final = Query("force", bool, "Whether to allow IMPORT where schemas exis
 _RECURSIVE: Final = Query("recursive", bool, "Whether to delete the modes of subjects within too")
 
 
-@table.get("/mode", "The mode of all subjects", query=(DEFAULT_TO_GLOBAL,), reply=ModeReply)
+@table.get("/mode", "The mode of the default context", query=(DEFAULT_TO_GLOBAL,), reply=ModeReply)
 def get_global(call: Call) -> ModeReply:
-    return modes.get_mode(call.state)
+    return modes.get_mode(call.state, default_to_global=call.flag("defaultToGlobal"))
 
 
 @table.get(
@@ -36,7 +36,7 @@ def get(call: Call) -> ModeReply:
 
 @table.put(
     "/mode",
-    "Set the mode of all subjects",
+    "Set the mode of the default context",
     role=Role.ADMIN,
     query=(_FORCE,),
     body=ModeUpdateRequest,

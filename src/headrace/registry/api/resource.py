@@ -1,8 +1,9 @@
 """One path of the API as an ASGI application: from a request to an answer, and nothing escapes.
 
-In this order: is there such a method (405), who asks (401, 403), which answer is wanted (406), what
-was sent (415, 413, 408, 400, 422), and only then the handler. Every refusal has the same small JSON
-body. An exception that nobody foresaw is logged with its trace and answered 500 without it.
+Who asks is known by now. In this order: is there such a method (405), which answer is wanted (406),
+what was sent (415, 413, 408, 400, 422), may the user do this (403), and only then the handler.
+Every error has the same small JSON body. An exception that nothing handles is logged with its trace
+and answered 500 without it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from headrace.registry.api.call import Call
 from headrace.registry.api.endpoint import Endpoint, Kind
 from headrace.registry.api.media_types import check_body_type
 from headrace.registry.api.service import Service
-from headrace.registry.auth import Role
 from headrace.registry.errors import RegistryError
 from headrace.registry.forwarding import (
     FORWARD_HEADER,
@@ -30,6 +30,7 @@ from headrace.registry.forwarding import (
     target_of,
 )
 from headrace.registry.instance import NotPrimary
+from headrace.security.users import User
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -81,7 +82,6 @@ class Resource:
             if scope["method"] == "OPTIONS":
                 return 200, [(b"allow", self.allow.encode())], b""
             raise RegistryError(405, "HTTP 405 Method Not Allowed")
-        role = await service.role_of(headers)
         media_type = service.negotiation.media_type(headers.get("accept", ""))
         raw = await self._read(endpoint, receive, headers)
         query = scope["query_string"].decode("latin-1")
@@ -91,14 +91,14 @@ class Resource:
             query,
             await self._decoded(endpoint, raw, headers),
         )
-        _authorize(endpoint, call, role)
+        _authorize(endpoint, call, scope.get("user"))
         reply = await self._run(endpoint, call, scope, headers, raw)
         if isinstance(reply, CarriedBack):
             return reply.status, [(b"content-type", reply.media_type.encode())], reply.body
         if endpoint.status == 204:
             return 204, [], b""
         content_type = [(b"content-type", media_type.encode())]
-        body = encode(reply, is_raw=endpoint.is_raw, extended=_allows_unknown(headers))
+        body = encode(reply, is_raw=endpoint.is_raw)
         return endpoint.status, content_type, body
 
     async def _read(self, endpoint: Endpoint, receive: Receive, headers: dict[str, str]) -> bytes:
@@ -142,8 +142,6 @@ class Resource:
         headers = [(b"content-type", self._service.error_type)]
         if status == 405:
             headers.append((b"allow", self.allow.encode()))
-        elif status == 401:
-            headers.append((b"www-authenticate", self._service.challenge))
         elif status == 503:
             headers.append((b"retry-after", b"1"))
         elif status in _CLOSING:
@@ -157,14 +155,17 @@ def _allows_unknown(headers: dict[str, str]) -> bool:
     return headers.get(_UNKNOWN_ALLOWED, "").lower() == "true"
 
 
-def _authorize(endpoint: Endpoint, call: Call, role: Role) -> None:
+def _authorize(endpoint: Endpoint, call: Call, user: User | None) -> None:
+    if user is None:
+        return  # Without authentication every client may do everything.
     needed = endpoint.role
     if endpoint.permanent_role is not None and (call.flag("permanent") or call.flag("force")):
         needed = endpoint.permanent_role
-    if role < needed:
-        name = needed.name.lower().replace("_", "-")
+    if user.role < needed:
         raise RegistryError(
-            40301, f"This user may not {endpoint.method} {endpoint.path}: it takes the role {name}"
+            40301,
+            f"The user {user.name} may not {endpoint.method} {endpoint.path}: "
+            f"it takes the role {needed.label}",
         )
 
 

@@ -1,14 +1,11 @@
-"""What all resources share: the instance, the users, the negotiation of types, the counters."""
+"""What all resources share: the instance, the negotiation of types, the counters."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from typing import Final
 
 from headrace.registry.api.media_types import Negotiation
-from headrace.registry.auth import Authenticator, Role, read_users
-from headrace.registry.errors import RegistryError
 from headrace.registry.instance import Registry
 
 _KNOWN_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
@@ -50,31 +47,3 @@ class Service:
         self.negotiation = Negotiation(settings.response_media_type)
         self.error_type = settings.response_media_type.encode()
         self.metrics = Metrics()
-        self.authenticator: Authenticator | None = None
-        if settings.authentication_method == "BASIC":
-            assert settings.authentication_users_file is not None, "settings are checked"
-            users = {
-                name: user
-                for name, user in read_users(settings.authentication_users_file).items()
-                if user.role in settings.authentication_roles
-            }
-            self.authenticator = Authenticator(users, settings.authentication_realm)
-
-    @property
-    def challenge(self) -> bytes:
-        """What a client without credentials is asked for."""
-        return b"" if self.authenticator is None else self.authenticator.challenge.encode()
-
-    async def role_of(self, headers: dict[str, str]) -> Role:
-        """The role of whoever sent these headers; 401 for somebody unknown."""
-        if self.authenticator is None:
-            return Role.ADMIN
-        header = headers.get("authorization", "").encode("latin-1")
-        user = self.authenticator.remembered(header) if header else None
-        if user is None and header:
-            user = await asyncio.get_running_loop().run_in_executor(
-                None, self.authenticator.check, header
-            )
-        if user is None:
-            raise RegistryError(401, "Unauthorized")
-        return user.role

@@ -21,7 +21,6 @@ from headrace.registry.api.endpoint import (
     Query,
     Table,
 )
-from headrace.registry.auth import Role
 from headrace.registry.entities import (
     RegisterSchemaRequest,
     RegisterSchemaResponse,
@@ -31,6 +30,7 @@ from headrace.registry.entities import (
 from headrace.registry.errors import RegistryError
 from headrace.registry.instance import Decide
 from headrace.registry.subjects import EVERY_CONTEXT
+from headrace.security.users import Role
 
 table: Final = Table()
 

@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from headrace.rest import errors
 from headrace.rest.consumers.instance import ConsumerInstance
@@ -34,13 +34,20 @@ MAX_WAITING: Final = 500
 """Requests that may wait for a thread; more are told to come back later."""
 
 
+class Name(NamedTuple):
+    """What an instance is found by: users do not see each other's instances."""
+
+    user: str | None
+    group: str
+    instance: str
+
+
 class Handle:
-    """An instance, the lock that gives it one user at a time, and when it is no longer wanted."""
+    """An instance, the lock that gives it one caller at a time, and when it is no longer wanted."""
 
-    __slots__ = ("expires", "group", "instance", "lock", "name")
+    __slots__ = ("expires", "instance", "lock", "name")
 
-    def __init__(self, group: str, name: str, expires: float) -> None:
-        self.group = group
+    def __init__(self, name: Name, expires: float) -> None:
         self.name = name
         self.expires = expires
         self.lock = asyncio.Lock()
@@ -53,12 +60,12 @@ class Handle:
 
 
 class Consumers:
-    """The table of instances by group and name."""
+    """The table of instances by user, group and name."""
 
     def __init__(self, settings: RestSettings, serdes: Serdes) -> None:
         self._settings = settings
         self._serdes = serdes
-        self._handles: dict[tuple[str, str], Handle] = {}
+        self._handles: dict[Name, Handle] = {}
         self._executor: ThreadPoolExecutor | None = None
         self._under_way = 0
         self._reaper: asyncio.Task[None] | None = None
@@ -67,11 +74,10 @@ class Consumers:
         """Begin to reap."""
         self._reaper = asyncio.get_running_loop().create_task(self._reap())
 
-    async def create(self, group: str, options: Options) -> Handle:
+    async def create(self, user: str | None, group: str, options: Options) -> Handle:
         """A new instance; 40902 if the name is taken, 429 if there are too many."""
-        name = options.name or self._new_name()
-        key = (group, name)
-        if key in self._handles:
+        name = Name(user, group, options.name or self._new_name())
+        if name in self._handles:
             raise errors.consumer_already_exists()
         if len(self._handles) >= self._settings.consumer_instances_max:
             raise errors.too_many_requests(
@@ -79,18 +85,18 @@ class Consumers:
                 "have (consumer.instances.max): delete some",
                 retry_after_s=10,
             )
-        handle = self._handles[key] = Handle(group, name, self._expiry())
+        handle = self._handles[name] = Handle(name, self._expiry())
         try:
             async with handle.lock:
                 handle.instance = await self._in_thread(lambda: self._open(group, options))
         except BaseException:
-            del self._handles[key]
+            del self._handles[name]
             raise
         return handle
 
-    def find(self, group: str, name: str) -> Handle | None:
+    def find(self, name: Name) -> Handle | None:
         """The instance of this name if it is here."""
-        handle = self._handles.get((group, name))
+        handle = self._handles.get(name)
         return handle if handle is not None and handle.instance is not None else None
 
     async def use(self, handle: Handle, call: Callable[[ConsumerInstance], T]) -> T:
@@ -111,7 +117,7 @@ class Consumers:
 
     async def delete(self, handle: Handle) -> None:
         """Close an instance; a read that is under way ends early."""
-        if self._handles.pop((handle.group, handle.name), None) is None:
+        if self._handles.pop(handle.name, None) is None:
             raise errors.consumer_instance_not_found()
         instance = handle.instance
         assert instance is not None
@@ -186,8 +192,9 @@ class Consumers:
                 if handle.expires < now and not handle.lock.locked()
             ]
             for handle in expired:
-                logger.info("the consumer %s of %s was idle: closed", handle.name, handle.group)
+                _, group, instance = handle.name
+                logger.info("the consumer %s of %s was idle: closed", instance, group)
                 try:
                     await self.delete(handle)
                 except RestError as error:
-                    logger.warning("closing the consumer %s: %s", handle.name, error)
+                    logger.warning("closing the consumer %s: %s", instance, error)

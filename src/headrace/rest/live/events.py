@@ -137,7 +137,7 @@ ENDPOINTS: Final = (
             Parameter("from", summary="earliest, latest, a time, or positions such as 0:15,1:7"),
             Parameter("group", summary="Read as a member of this consumer group, with commits"),
             Parameter("partitions", summary="Only these, such as 0,2; not with a group"),
-            Parameter("max_records", schemas.INTEGER, "End after so many records"),
+            Parameter("max_records", schemas.INTEGER, "End after this number of records"),
             Parameter("keep_alive_ms", schemas.INTEGER, "Silence before a comment is sent"),
             *FORMAT_PARAMETERS,
         ),

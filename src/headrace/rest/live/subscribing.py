@@ -109,7 +109,7 @@ def time_ms(name: str, text: str) -> int:
         found = int(moment.timestamp() * 1000)
     except (ValueError, OverflowError):
         raise faults.bad_request(
-            f"{name}={text!r} is no time: give milliseconds or 2026-01-31T12:00:00Z"
+            f"{name}={text!r} is not a time: give milliseconds or 2026-01-31T12:00:00Z"
         ) from None
     if found < 0:
         raise faults.bad_request(f"{name}={text!r} is before 1970")
@@ -124,7 +124,7 @@ def positions(text: str) -> dict[int, int]:
     for part in text.split(",") if text else ():
         partition, _, offset = part.strip().partition(":")
         if not _is_number(partition, 10) or not _is_number(offset, 19):
-            raise faults.bad_request(f"{part!r} is no position: give partition:offset")
+            raise faults.bad_request(f"{part!r} is not a position: give partition:offset")
         found[int(partition)] = int(offset)
     return found
 

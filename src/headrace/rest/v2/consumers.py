@@ -22,8 +22,9 @@ from headrace.rest.answers import (
     query_number,
 )
 from headrace.rest.bodies import decode, read, read_body
+from headrace.rest.consumers.manager import Name
 from headrace.rest.consumers.options import CreateConsumerRequest, read_options
-from headrace.rest.consumers.routing import owned
+from headrace.rest.consumers.routing import owned, user_of
 from headrace.rest.media_types import (
     ANSWERS,
     V1,
@@ -65,27 +66,29 @@ class Assignments(msgspec.Struct, forbid_unknown_fields=True):
     partitions: list[TopicPartition]
 
 
-_create = msgspec.json.Decoder(CreateConsumerRequest)
-_subscription = msgspec.json.Decoder(Subscription)
-_assignments = msgspec.json.Decoder(Assignments)
+_create = msgspec.json.Decoder(CreateConsumerRequest, strict=False)
+_subscription = msgspec.json.Decoder(Subscription, strict=False)
+_assignments = msgspec.json.Decoder(Assignments, strict=False)
 
 
 async def create_consumer(request: Request) -> Response:
     """Create a consumer instance in a group."""
-    proxy, group = proxy_of(request), request.path_params["group_name"]
+    proxy, group, user = proxy_of(request), request.path_params["group_name"], user_of(request)
     kind = content_type(request)
     acceptable(request)
     if not is_group_name(group):
-        raise errors.invalid_consumer_config(f"the group {group!r} is no name that Kafka takes")
+        raise errors.invalid_consumer_config(f"the group {group!r} is not a name that Kafka takes")
     body = await read_body(request, proxy.settings)
     asked = decode(_create, body) if body.strip() else CreateConsumerRequest()
     options = read_options(asked, kind.version if kind is not None else 2, proxy.settings)
     if options.name is not None and proxy.peers.others and FORWARDED not in request.headers:
         path = f"/consumers/{quote(group, '')}/instances/{quote(options.name, '')}/subscription"
-        if await proxy.peers.ask_owner((group, options.name), "GET", path) is not None:
+        name = Name(user, group, options.name)
+        reply = await proxy.peers.ask_owner(name, "GET", path, headers=request.headers)
+        if reply is not None and 200 <= reply.status < 300:
             raise errors.consumer_already_exists()
-    handle = await proxy.consumers.create(group, options)
-    return answer(request, CreatedConsumer(handle.name, _base_uri(request, group, handle.name)))
+    name = (await proxy.consumers.create(user, group, options)).name
+    return answer(request, CreatedConsumer(name.instance, _base_uri(request, group, name.instance)))
 
 
 def _base_uri(request: Request, group: str, name: str) -> str:

@@ -65,9 +65,9 @@ class ConsumedAndCommitted(msgspec.Struct):
     committed: int
 
 
-_offsets = msgspec.json.Decoder(Offsets)
-_positions = msgspec.json.Decoder(Positions)
-_partitions = msgspec.json.Decoder(Assignments)
+_offsets = msgspec.json.Decoder(Offsets, strict=False)
+_positions = msgspec.json.Decoder(Positions, strict=False)
+_partitions = msgspec.json.Decoder(Assignments, strict=False)
 
 
 @owned

@@ -34,10 +34,12 @@ from headrace.rest.media_types import (
     EmbeddedFormat,
     embedded_type,
 )
+from headrace.rest.numbers import number_of
 from headrace.rest.openapi import Endpoint
 from headrace.rest.producing import Outcome, OutRecord, Produced, ProduceFault
 from headrace.rest.registry_faults import translated
 from headrace.schemas.model import SchemaType
+from headrace.security.users import Role
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -98,8 +100,8 @@ async def _produce(request: Request, partition: int | None) -> Response:
     _check_place(outcomes, partition)
     response = ProduceResponse(
         [_told(outcome) for outcome in outcomes],
-        asked.key_schema_id if key is None else key.schema_id,
-        asked.value_schema_id if value is None else value.schema_id,
+        number_of(asked.key_schema_id) if key is None else key.schema_id,
+        number_of(asked.value_schema_id) if value is None else value.schema_id,
     )
     return answer(request, response, _status(outcomes))
 
@@ -116,8 +118,8 @@ async def _writers(
     proxy: Proxy, topic: str, asked: SchemaProduceRequest, kind: SchemaType
 ) -> tuple[Writer | None, Writer | None]:
     """What encodes keys and values; a schema is needed for whichever of them there are."""
-    key_choice = _choice(asked.key_schema, asked.key_schema_id, kind)
-    value_choice = _choice(asked.value_schema, asked.value_schema_id, kind)
+    key_choice = _choice(asked.key_schema, number_of(asked.key_schema_id), kind)
+    value_choice = _choice(asked.value_schema, number_of(asked.value_schema_id), kind)
     if key_choice is None and any(record.key is not None for record in asked.records):
         raise errors.key_schema_missing()
     if value_choice is None and any(record.value is not None for record in asked.records):
@@ -232,6 +234,7 @@ def _post(path: str, handler: Any, summary: str) -> Endpoint:
         responses={200: _RESPONSE},
         response_types=ANSWERS,
         errors=(400, 401, 403, 404, 406, 408, 413, 415, 422, 429, 500, 503),
+        role=Role.DEVELOPER,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from headrace.rest.media_types import ANSWERS, V2
 from headrace.rest.openapi import Endpoint, Handler, Schema
+from headrace.security.users import Role
 
 NAME: Final = {"type": "string", "minLength": 1, "maxLength": 249}
 _PARTITION: Final = {
@@ -47,6 +48,8 @@ def control(
 ) -> Endpoint:
     """An endpoint of consumers; its summary is the first line of the handler's docstring."""
     chosen: dict[str, Any] = {"request_types": (V2,), "response_types": ANSWERS, **more}
+    # To read takes an instance of one's own, so a reader may do with it what it likes.
+    chosen["role"] = Role.READ_ONLY
     summary = (handler.__doc__ or "").partition("\n")[0].rstrip(".")
     wrong = (400, 401, 403, 406, 408, 413, 415, 422, 429, 500, 503)
     return Endpoint(

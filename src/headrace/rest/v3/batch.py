@@ -23,6 +23,7 @@ from headrace.rest.v3.records import (
 )
 from headrace.rest.v3.request_bodies import read_json
 from headrace.rest.v3.resources import reply
+from headrace.security.users import Role
 
 MAX_ENTRIES: Final = 1000
 MAX_ID_LENGTH: Final = 80
@@ -45,7 +46,7 @@ class BatchRequest(msgspec.Struct):
 async def produce_batch(request: Request) -> Response:
     _, links = await enter(request)
     proxy, topic = proxy_of(request), request.path_params["topic_name"]
-    asked = await read_json(request, BatchRequest)
+    asked = await read_json(request, BatchRequest, strict=True)
     _check(asked.entries)
     items: list[Item] = []
     for entry in asked.entries:
@@ -108,5 +109,6 @@ ENDPOINTS: Final = (
             )
         },
         errors=(400, 404, 413, 415, 422),
+        role=Role.DEVELOPER,
     ),
 )

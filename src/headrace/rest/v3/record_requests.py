@@ -18,6 +18,7 @@ from headrace.client.registry import SchemaChoice, Writer
 from headrace.rest import errors
 from headrace.rest.context import Proxy
 from headrace.rest.formats import compact
+from headrace.rest.numbers import Digits, number_of
 from headrace.rest.producing import OutRecord
 from headrace.rest.v3 import faults
 from headrace.schemas.model import InvalidSchema, InvalidValue, SchemaType
@@ -52,8 +53,8 @@ class RecordData(msgspec.Struct):
     type: Literal["BINARY", "JSON", "STRING", "AVRO", "JSONSCHEMA", "PROTOBUF"] | None = None
     subject: str | None = None
     subject_name_strategy: Literal["TOPIC_NAME", "RECORD_NAME", "TOPIC_RECORD_NAME"] | None = None
-    schema_id: int | None = None
-    schema_version: int | None = None
+    schema_id: int | Digits | None = None
+    schema_version: int | Digits | None = None
     schema: str | None = None
     data: msgspec.Raw = msgspec.Raw(_NULL)
 
@@ -61,7 +62,7 @@ class RecordData(msgspec.Struct):
 class RecordRequest(msgspec.Struct):
     """One record to produce."""
 
-    partition_id: int | None = None
+    partition_id: int | Digits | None = None
     headers: list[RecordHeader] = []
     key: RecordData | None = None
     value: RecordData | None = None
@@ -88,7 +89,7 @@ class Prepared(NamedTuple):
 
 async def prepare(proxy: Proxy, topic: str, request: RecordRequest) -> Prepared:
     """Bytes for everything in the request; waits only where a schema is met for the first time."""
-    partition = request.partition_id
+    partition = number_of(request.partition_id)
     if partition is not None and not 0 <= partition <= _MAX_INT32:
         raise errors.partition_not_found()
     key = await _encode(proxy, topic, True, request.key)
@@ -141,7 +142,7 @@ def _by_schema(writer: Writer, raw: bytes) -> bytes:
     try:
         return writer.encode(msgspec.json.decode(raw))
     except (InvalidValue, RecursionError) as error:
-        raise errors.serialization_failed(str(error)) from None
+        raise faults.bad_request(str(error)) from None
 
 
 def _choice(asked: RecordData) -> SchemaChoice:
@@ -157,15 +158,15 @@ def _choice(asked: RecordData) -> SchemaChoice:
     if asked.subject is not None and asked.subject_name_strategy is not None:
         raise faults.bad_request("only one of subject and subject_name_strategy can be given")
     for name in ("schema_id", "schema_version"):
-        number = getattr(asked, name)
+        number = number_of(getattr(asked, name))
         if number is not None and not 0 <= number <= _MAX_INT32:
             raise faults.bad_request(f"{name} is {number}: allowed is 0 to {_MAX_INT32}")
     return SchemaChoice(
         type=None if asked.type is None else _SCHEMA_TYPES[asked.type],
-        schema_id=asked.schema_id,
+        schema_id=number_of(asked.schema_id),
         text=asked.schema,
         subject=asked.subject,
-        version=asked.schema_version,
+        version=number_of(asked.schema_version),
         strategy=asked.subject_name_strategy or _STRATEGY,
     )
 

@@ -31,6 +31,7 @@ from headrace.rest.v3.access import enter, open_streams, proxy_of
 from headrace.rest.v3.concatenated import MalformedStream, ObjectSplitter
 from headrace.rest.v3.record_requests import Prepared, RecordRequest, prepare, timestamp_text
 from headrace.rest.v3.request_bodies import check_media_type
+from headrace.security.users import Role
 
 logger = logging.getLogger("kafkarest.produce")
 
@@ -292,5 +293,6 @@ ENDPOINTS: Final = (
             )
         },
         errors=(400, 404, 413, 415),
+        role=Role.DEVELOPER,
     ),
 )

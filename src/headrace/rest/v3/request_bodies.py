@@ -21,25 +21,27 @@ _TRUE: Final = {"true": True, "false": False}
 
 
 def check_media_type(request: Request) -> None:
-    """Refuse a body that says it is anything but JSON; one that says nothing is taken for it."""
+    """415 for a body that is not declared to be JSON."""
     stated = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if stated and stated != "application/json" and not stated.endswith("+json"):
-        raise RestError(
-            415, 415, f"the body is {stated!r}: only application/json is understood here"
-        )
+    if stated != "application/json" and not stated.endswith("+json"):
+        what = f"the body is {stated!r}" if stated else "the request has no Content-Type"
+        raise RestError(415, 415, f"{what}: only application/json is understood here")
 
 
-async def read_json(request: Request, kind: type[T]) -> T:
-    """The body as this struct; its size and the time it takes are bounded by the settings."""
+async def read_json(request: Request, kind: type[T], *, strict: bool = False) -> T:
+    """The body as this struct; its size and the time it takes are bounded by the settings.
+
+    Unless `strict`, numbers and flags may be written as strings.
+    """
     check_media_type(request)
-    return decode(await read_body(request, proxy_of(request).settings), kind)
+    return decode(await read_body(request, proxy_of(request).settings), kind, strict=strict)
 
 
-def decode(data: bytes | bytearray | memoryview, kind: type[T]) -> T:
+def decode(data: bytes | bytearray | memoryview, kind: type[T], *, strict: bool) -> T:
     if not data:
         raise faults.bad_request("the request has no body: a JSON object is required")
     try:
-        return msgspec.json.decode(data, type=kind)
+        return msgspec.json.decode(data, type=kind, strict=strict)
     except msgspec.ValidationError as error:
         raise faults.bad_request(f"the body is not as required: {error}") from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -61,7 +63,7 @@ def query_int(
         return default
     digits = text.removeprefix("-")
     if not digits.isascii() or not digits.isdecimal() or len(digits) > 19:
-        raise faults.bad_request(f"{name}={text!r} is no number")
+        raise faults.bad_request(f"{name}={text!r} is not a number")
     number = int(text)
     if not least <= number <= most:
         raise faults.bad_request(f"{name}={number}: allowed is {least} to {most}")

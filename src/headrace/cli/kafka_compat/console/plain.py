@@ -27,7 +27,7 @@ def serializer_named(class_name: str) -> Serializer:
         try:
             return struct.pack(form, float(text) if form in (">f", ">d") else int(text))
         except (ValueError, struct.error, OverflowError):
-            raise InvalidValue(f"the key {text!r} is no {name.lower()}") from None
+            raise InvalidValue(f"the key {text!r} is not of type {name.lower()}") from None
 
     return serialize
 
@@ -43,7 +43,9 @@ def deserializer_named(class_name: str) -> Deserializer:
         try:
             return str(struct.unpack(form, data)[0])
         except struct.error:
-            raise InvalidValue(f"the key has {len(data)} bytes and is no {name.lower()}") from None
+            raise InvalidValue(
+                f"the key has {len(data)} bytes and is not of type {name.lower()}"
+            ) from None
 
     return deserialize
 

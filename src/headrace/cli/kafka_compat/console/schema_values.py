@@ -19,6 +19,7 @@ from headrace.cli.kafka_compat.console.formatters import (
     PROTOBUF,
     plain_shows,
 )
+from headrace.cli.schema_values import schema_id_header
 from headrace.errors import HeadraceError
 from headrace.schemas.framing import KEY_SCHEMA_ID_HEADER, VALUE_SCHEMA_ID_HEADER
 from headrace.schemas.model import SchemaType
@@ -63,10 +64,7 @@ def _show(
     from headrace.client.registry import RegistryRefused
 
     def show(message: Any, data: bytes) -> bytes:
-        header = next(
-            (value for name, value in reversed(message.headers() or ()) if name == header_name),
-            None,
-        )
+        header = schema_id_header(message.headers(), header_name)
         try:
             decoded = serdes.decode(data, header=header, expected=schema_type)
         except RegistryRefused as refused:

@@ -71,7 +71,7 @@ def _find(
     side = "key" if is_key else "value"
     if schema_id := properties.get(f"{side}.schema.id"):
         if not schema_id.strip().isdecimal():
-            raise WrongUsage(f'{side}.schema.id "{schema_id}" is no id', "give a number")
+            raise WrongUsage(f'{side}.schema.id "{schema_id}" is not an id', "give a number")
         return registry.parsed(int(schema_id)), int(schema_id)
     text = _text(properties, side)
     strategy = properties.get(f"{side}.subject.name.strategy", TOPIC_NAME)
@@ -117,7 +117,7 @@ def _references(text: str | None, side: str) -> tuple[Reference, ...]:
         )
     except (ValueError, TypeError, KeyError):
         raise WrongUsage(
-            f"{side}.refs is no list of references",
+            f"{side}.refs is not a list of references",
             'write [{"name": "…", "subject": "…", "version": 1}]',
         ) from None
 

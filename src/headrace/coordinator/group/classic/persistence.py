@@ -72,7 +72,7 @@ def load_generation(group: Membership, value: GroupMetadataValue) -> None:
     nobody = Effects()
     for member_id in list(group.members):
         group.remove(member_id, nobody)
-    assert not nobody.replies, "nobody waits in a group that is being loaded"
+    assert not nobody.replies, "no member waits in a group that is being loaded"
     group.is_recorded = True
     group.generation_id = value.generation
     group.protocol_type = value.protocol_type or None

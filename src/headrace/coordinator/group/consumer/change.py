@@ -114,7 +114,7 @@ def check_instance(
         raise ClientFault(Error.GROUP_ID_NOT_FOUND, f"there is no group {group.group_id}")
     if member is None:
         raise ClientFault(
-            Error.UNKNOWN_MEMBER_ID, f"{instance_id} is no instance of group {group.group_id}"
+            Error.UNKNOWN_MEMBER_ID, f"{instance_id} is not an instance of group {group.group_id}"
         )
     if member.member_id != member_id:
         raise ClientFault(

@@ -315,7 +315,7 @@ def _classic_member(group: Roster, member_id: str, instance_id: str | None) -> M
         member = check_instance(group, group.static_member(instance_id), instance_id, member_id)
     if not member.uses_classic_protocol:
         raise ClientFault(
-            Error.UNKNOWN_MEMBER_ID, f"{member_id} is no member of the classic protocol"
+            Error.UNKNOWN_MEMBER_ID, f"{member_id} is not a member of the classic protocol"
         )
     return member
 

@@ -156,7 +156,9 @@ class ConsumerGroup(Roster):
             if isinstance(record.key, ConsumerGroupMemberMetadataKey) and record.value is None:
                 held = self.held.pop(record.key.member_id, None)
                 if held is not None:
-                    why = f"{record.key.member_id} is no member of group {self.group_id} any more"
+                    why = (
+                        f"{record.key.member_id} is not a member of group {self.group_id} any more"
+                    )
                     fault = ClientFault(Error.UNKNOWN_MEMBER_ID, why)
                     effects.replies.append(Reply(held.caller.ticket, heartbeat_error(fault)))
         return effects

@@ -149,7 +149,7 @@ class Roster:
             case ConsumerGroupPartitionMetadataKey():
                 self.has_partition_metadata = value is not None
             case _:
-                raise CorruptData(f"{type(key).__name__} is no record of a consumer group")
+                raise CorruptData(f"{type(key).__name__} is not a record of a consumer group")
         self._become(self._current_state())
 
     def member(self, member_id: str) -> Member:
@@ -159,7 +159,7 @@ class Roster:
             raise ClientFault(Error.GROUP_ID_NOT_FOUND, f"there is no group {self.group_id}")
         if member is None:
             raise ClientFault(
-                Error.UNKNOWN_MEMBER_ID, f"{member_id} is no member of group {self.group_id}"
+                Error.UNKNOWN_MEMBER_ID, f"{member_id} is not a member of group {self.group_id}"
             )
         return member
 

@@ -117,7 +117,7 @@ class ShareRoster:
                 self.is_settled = False
                 self.note_living_topics()
             case _:
-                raise CorruptData(f"{type(key).__name__} is no record of a share group")
+                raise CorruptData(f"{type(key).__name__} is not a record of a share group")
         self.state = GroupState.STABLE if self.members else GroupState.EMPTY
 
     def _member_or_new(self, member_id: str) -> ShareMember:
@@ -137,7 +137,7 @@ class ShareRoster:
         member = self.members.get(member_id)
         if member is None:
             raise ClientFault(
-                Error.UNKNOWN_MEMBER_ID, f"{member_id} is no member of group {self.group_id}"
+                Error.UNKNOWN_MEMBER_ID, f"{member_id} is not a member of group {self.group_id}"
             )
         return member
 

@@ -83,7 +83,7 @@ def choose_branch(writer: Node, reader: Union, path: str) -> Node:
                 return branch
     raise Unresolvable(
         f"{path or 'the value'} is written as {describe(writer)}, "
-        f"which is no branch of the reader's {describe(reader)}"
+        f"which is not a branch of the reader's {describe(reader)}"
     )
 
 

@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.pipelines.java_classes import compile_java, give_to_driver, is_loadable
+from headrace.pipelines.jvm_faults import jvm_faults
 from headrace.pipelines.serdes import layout
 from headrace.pipelines.serdes.avro import opcodes
 from headrace.pipelines.serdes.avro.decoder import REASONS, Decoder
@@ -69,7 +70,6 @@ class Kind(IntEnum):
 
 def rows_column(decoder: ValueDecoder, data: Column | str) -> Column | None:
     """The column of decoded values; None where there is no JVM to decode them in."""
-    from py4j.protocol import Py4JError
     from pyspark import SparkContext
     from pyspark.sql.utils import is_remote
 
@@ -78,8 +78,7 @@ def rows_column(decoder: ValueDecoder, data: Column | str) -> Column | None:
         return None
     try:
         return _column(context, decoder, data)
-    except (Py4JError, TypeError) as fault:
-        # py4j raises TypeError where a class does not exist.
+    except jvm_faults() as fault:
         _LOGGER.warning(
             "This Spark is not known: from_avro goes through Python workers (%s)", fault
         )

@@ -72,7 +72,8 @@ def find_message(descriptor_set: bytes, name: str) -> Descriptor:
     if len(exact or found) != 1:
         several = f"; several have it: {', '.join(sorted(each.full_name for each in found))}"
         raise ConfigError(
-            f"no one message of the descriptor set is named {name}" + (several if found else "")
+            f"not exactly one message of the descriptor set is named {name}"
+            + (several if found else "")
         )
     return (exact or found)[0]
 

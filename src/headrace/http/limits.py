@@ -1,7 +1,7 @@
-"""How often one client may ask: a bucket of permits per client that fills at a steady rate.
+"""How often one client may do something: a bucket of permits per client, filled at a steady rate.
 
 Pure arithmetic; the clock is an argument. Who a client is (its user, else its address) is decided
-by whoever asks.
+by the caller.
 """
 
 from __future__ import annotations
@@ -32,3 +32,9 @@ class RateLimit:
         if len(self._buckets) > MAX_CLIENTS:
             self._buckets.popitem(last=False)
         return 0 if allowed else max(1, math.ceil((1 - permits) / self._permits_per_s))
+
+    def give_back(self, client: str) -> None:
+        """Return the permit that the last `wait_s` of this client took."""
+        if client in self._buckets:
+            permits, filled_s = self._buckets[client]
+            self._buckets[client] = (min(self._burst, permits + 1), filled_s)
