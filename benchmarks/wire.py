@@ -112,11 +112,19 @@ def metadata_frame(topic: str) -> bytes:
     return request(_METADATA, 4, struct.pack(">i", 1) + string(topic) + struct.pack(">B", 0))
 
 
+def _fetch_body(topic: str, partition: int, offset: int) -> bytes:
+    body = struct.pack(">iiiib", -1, 100, 1, 1 << 20, 0) + struct.pack(">i", 1) + string(topic)
+    return body + struct.pack(">iiqi", 1, partition, offset, 1 << 20)
+
+
+def fetch_frame(topic: str, partition: int, offset: int) -> bytes:
+    """A whole Fetch request of one partition that waits at most 100 ms for a first byte."""
+    return request(_FETCH, 4, _fetch_body(topic, partition, offset))
+
+
 def can_fetch(address: Address, topic: str, partition: int, offset: int) -> bool:
     """Does a fetch at this offset bring a batch that holds it?"""
-    body = struct.pack(">iiiib", -1, 100, 1, 1 << 20, 0) + struct.pack(">i", 1) + string(topic)
-    body += struct.pack(">iiqi", 1, partition, offset, 1 << 20)
-    reader = _call(address, _FETCH, 4, body)
+    reader = _call(address, _FETCH, 4, _fetch_body(topic, partition, offset))
     reader.take("i"), reader.take("i"), reader.string(), reader.take("i"), reader.take("i")
     error = reader.take("h")
     reader.take("q"), reader.take("q")  # high watermark, last stable offset

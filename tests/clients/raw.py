@@ -7,6 +7,7 @@ in which order, is the test's business.
 from __future__ import annotations
 
 import itertools
+import select
 import socket
 from collections.abc import Iterator, Sequence
 from types import TracebackType
@@ -70,6 +71,12 @@ class Connection:
         found, position = decode_response_header(frame, 0, version, response_class)
         assert found == correlation_id, "answers leave a connection in the order of its requests"
         return decode(response_class, version, frame, position)
+
+    def has_answer(self) -> bool:
+        """Whether something has arrived that was not read yet, or the broker has gone."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(0))
 
     def receive_frame(self) -> bytes:
         """The next frame, without its size."""

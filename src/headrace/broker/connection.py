@@ -11,9 +11,10 @@ What one client may cost the others is limited per connection:
 - time: requests beyond its turn are kept for the next one (`headrace.broker.turns`), and answers
   leave in pieces of `_FLUSH_BYTES`;
 - memory: answers that the client does not take, answers that wait for earlier ones and requests
-  that wait for something else count as held. At `_MAX_HELD_BYTES` no further request is served.
+  that wait for something else count as held. At `MAX_HELD_BYTES` no further request is served.
 
-While requests are kept, or too much is held, nothing is read: the client feels a full window.
+A client that sends more while its requests are kept, or for whom too much is held, is not read from
+until that is over: it feels a full window.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _SENDFILE_FROM: Final = 16 * 1024
 _FLUSH_BYTES: Final = 4 * 1024 * 1024
 # Small slices are read before they are sent: not more of them than a socket is likely to take.
 _WRITEV_BYTES: Final = 1024 * 1024
-_MAX_HELD_BYTES: Final = 512 * 1024
+MAX_HELD_BYTES: Final = 512 * 1024
 # A chunk in memory is more than its bytes; a slice is a range of a file and has none.
 _CHUNK_BYTES: Final = 64
 _SLICE_BYTES: Final = 256
@@ -53,6 +54,13 @@ _SLICE_BYTES: Final = 256
 _LONG_TURN_S: Final = 0.002
 
 Chunk = Buffer | LogSlice
+
+
+class Later:
+    """The type of `LATER`: the handler keeps the call and replies when it can."""
+
+
+LATER: Final = Later()
 
 
 class Call:
@@ -223,11 +231,14 @@ class Connection(asyncio.BufferedProtocol):
         if self._refused or not frames:
             return
         self.received_ns = perf_counter_ns() if self._listener.reporter.timed else 0
+        if self._kept:
+            # Only now: who waits for its answers sends nothing meanwhile and need not be stopped.
+            self.pause()
         self._kept.extend(frames)
         if self._muted is not None and self._transport.is_reading():
             # Muted before it was first read from: the loop begins to read all the same.
             self._transport.pause_reading()
-        if now:
+        if now and not self._in_rotation:
             self._serve()
         else:
             self._rest()
@@ -244,7 +255,9 @@ class Connection(asyncio.BufferedProtocol):
         end_ns = perf_counter_ns() + CONNECTION_NS
         left = CONNECTION_FRAMES
         try:
-            while kept and not self._halted and not self._is_full:
+            while kept and not self._halted:
+                if (self._pending or self._blocked) and self._is_full:
+                    break
                 on_frame(self, kept.popleft())
                 left -= 1
                 if not left or perf_counter_ns() >= end_ns:
@@ -260,13 +273,14 @@ class Connection(asyncio.BufferedProtocol):
         """After a turn: wait for the next one, for room, or for further requests."""
         if self._refused or self.closed:
             return
-        if not self._kept and not self._is_full:
-            self.resume()
-        else:
+        if self._is_full:
             self.pause()
-            if not (self._in_rotation or self._halted or self._is_full):
-                self._in_rotation = True
-                self._listener.turns.add(self)
+        elif not self._kept:
+            if not self._reading:
+                self.resume()
+        elif not (self._in_rotation or self._halted):
+            self._in_rotation = True
+            self._listener.turns.add(self)
         if self._drained is not None and self.idle:
             self._drained.set()
 
@@ -274,7 +288,7 @@ class Connection(asyncio.BufferedProtocol):
     def _is_full(self) -> bool:
         return (
             len(self._pending) >= self._max_pending
-            or self._held_bytes + self._out_bytes >= _MAX_HELD_BYTES
+            or self._held_bytes + self._out_bytes >= MAX_HELD_BYTES
         )
 
     def _on_fault(self, fault: Exception) -> None:

@@ -16,7 +16,9 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker import logs
-from headrace.broker.connection import Call, Connection
+from headrace.broker.connection import LATER, Call, Connection
+from headrace.broker.large_requests import SMALL_BYTES, LargeRequests, PortionCall
+from headrace.broker.portions import PORTION_ITEMS, Portions
 from headrace.broker.quotas import timed
 from headrace.errors import Error, HeadraceError, InvariantViolated
 from headrace.wire import decoder
@@ -30,12 +32,6 @@ if TYPE_CHECKING:
 
 _API_VERSIONS: Final = 18
 
-
-class Later:
-    """The type of `LATER`: the handler keeps the call and replies when it can."""
-
-
-LATER: Final = Later()
 
 Answer = Any  # a response message, LATER, or a coroutine that returns a response message
 
@@ -52,6 +48,10 @@ class Handler:
     advertised: tuple[int, int] | None = None
     # Whether a call that it answers `LATER` still needs the bytes of its request.
     keeps_request: bool = True
+    # Up to which size a request is decoded on the event loop.
+    inline_bytes: int = SMALL_BYTES
+    # The list whose items may be answered a portion at a time; None if they belong together.
+    portions: Portions | None = None
 
     @property
     def name(self) -> str:
@@ -60,6 +60,9 @@ class Handler:
 
 def reply(call: Call, response: Any) -> None:
     """Answer a call for which a handler returned `LATER`; None sends nothing (acks=0)."""
+    if type(call) is PortionCall:
+        call.collect(response)
+        return
     if call.account is not None:
         call.account.settle(call, response)
     if call.watch is not None:
@@ -98,6 +101,7 @@ class Dispatcher:
             self._handlers[handler.key] = handler
         self._known: dict[tuple[int, int], tuple[Handler, Decoder, ApiTally]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._large = LargeRequests(broker)
 
     @property
     def background(self) -> int:
@@ -123,9 +127,16 @@ class Dispatcher:
                 watch = None  # others of its kind are timed
             else:
                 began_ns = perf_counter_ns()
+        if size > handler.inline_bytes:
+            self._work_on_large(frame, Call(connection, version, correlation_id, None), known)
+            return
         header, position = decode_request_header(frame, 0, handler.request)
         request, _ = decode(frame, position, memoryview(frame))
         call = Call(connection, version, correlation_id, header.client_id)
+        portions = handler.portions
+        if size > SMALL_BYTES and portions and portions.weight(request) > PORTION_ITEMS:
+            self._work_on_large(frame, call, known, request)
+            return
         if watch is not None:
             call.watch = watch
             call.received_ns = connection.received_ns or began_ns
@@ -160,6 +171,37 @@ class Dispatcher:
             return
         if watch is not None:
             _note_handled(call, is_over=answer is None)
+
+    def _work_on_large(
+        self,
+        frame: bytes | bytearray,
+        call: Call,
+        known: tuple[Handler, Decoder, ApiTally],
+        request: Any = None,
+    ) -> None:
+        """Decode a request, unless it is decoded, and answer it, without holding up others."""
+        handler, decode, _ = known
+        large = self._large
+
+        async def work() -> Answer:
+            asked = request
+            if asked is None:
+                connection = call.connection
+                call.client_id, asked = await large.decode(connection, handler, decode, frame)
+            account = None
+            if self._broker.quotas.active:
+                account = self._broker.quotas.open_account(call, handler.key, len(frame))
+                account.pause()
+            answering = large.answer(handler, asked, call)
+            response = await (answering if account is None else timed(answering, account))
+            if account is not None:
+                account.settle(call, response)
+            chunks = [] if response is None else await large.encode(call, response)
+            call.connection.answer_later(call, chunks)
+            return LATER
+
+        large.expect(call)
+        self._work(work(), call, handler)
 
     def _work(self, answer: Coroutine[Any, Any, Any], call: Call, handler: Handler) -> None:
         async def finish() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from headrace.broker.connection import Call
-from headrace.broker.dispatch import LATER, Answer, reply
+from headrace.broker.connection import LATER, Call
+from headrace.broker.dispatch import Answer, reply
 from headrace.errors import Error
 
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from typing import Final
 
 from headrace.errors import ClientFault, CorruptData, Error, HeadraceError
 from headrace.log.config import LogConfig
-from headrace.log.origin import Origin
+from headrace.log.origin import CLIENT, Origin
 from headrace.log.producer_state import CachedBatch
 from headrace.records.batch import (
     CODEC_MASK,
@@ -113,7 +113,7 @@ def admit(
     header = read_header(batches)
     size = header.batch_length + LENGTH_END
     # What a coordinator writes about a huge group is limited by the segment alone.
-    if size > config.max_message_bytes and origin is Origin.CLIENT:
+    if size > config.max_message_bytes and origin is CLIENT:
         raise ClientFault(
             Error.MESSAGE_TOO_LARGE,
             f"the batch has {size} bytes, max.message.bytes allows {config.max_message_bytes}",
@@ -130,7 +130,7 @@ def admit(
             Error.RECORD_LIST_TOO_LARGE,
             f"the batch has {size} bytes, segment.bytes allows {config.segment_bytes}",
         )
-    if origin is Origin.CLIENT:
+    if origin is CLIENT:
         check_from_client(header)
         if header.attributes & LOG_APPEND_TIME_BIT:
             raise ClientFault(
@@ -139,15 +139,15 @@ def admit(
             )
         if config.message_timestamp_type == CREATE_TIME:
             _check_timestamps(header, config, now_ms)
-    if records is Records.INSPECTED or (
+    if (
         # The usual batch has nothing to be decompressed.
         not header.attributes & CODEC_MASK
         and config.compression_type == PRODUCER
         and header.record_count <= SMALL_RECORDS
-        and origin is Origin.CLIENT
+        and origin is CLIENT
         and COMPACT not in config.cleanup_policy
         and count_records(batches[HEADER_SIZE:], header.record_count)
-    ):
+    ) or records is Records.INSPECTED:
         return header, batches
     return _with_checked_records(batches, header, config, origin, records)
 
@@ -161,7 +161,7 @@ def _with_checked_records(
     keys. A coordinator's own records are believed.
     """
     target = _target(header, config)
-    if origin is not Origin.CLIENT and target is None:
+    if origin is not CLIENT and target is None:
         return header, batch
     codec = header.attributes & CODEC_MASK
     needs_keys = COMPACT in config.cleanup_policy
@@ -176,7 +176,7 @@ def _with_checked_records(
             raise Heavy
         inspected = finish(inspect(batch, config))
         return read_header(inspected), inspected
-    if origin is Origin.CLIENT:
+    if origin is CLIENT:
         if codec or needs_keys:
             inspect_whole(payload, header.record_count, needs_keys=needs_keys)
         elif not count_records(payload, header.record_count):

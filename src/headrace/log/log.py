@@ -25,7 +25,7 @@ from headrace.log.append import (
 )
 from headrace.log.config import LogConfig
 from headrace.log.flush import Flush, prepare_flush
-from headrace.log.origin import Origin
+from headrace.log.origin import REPLICATION, Origin
 from headrace.log.read import (
     LogSlice,
     Look,
@@ -227,7 +227,7 @@ class PartitionLog:
         ClientFault: the batch must not be written. OSError: it could not be; nothing has changed.
         Heavy: its records must be inspected first, see `Records`.
         """
-        if origin is Origin.REPLICATION:
+        if origin is REPLICATION:
             return append_replicated(self, batches, now_ms)
         config = self.config
         header, batches = admit(batches, config, origin, now_ms, records)

@@ -6,6 +6,7 @@ A module of its own because both the log and the producer state ask it, and neit
 from __future__ import annotations
 
 from enum import Enum
+from typing import Final
 
 
 class Origin(Enum):
@@ -19,3 +20,8 @@ class Origin(Enum):
 
     REPLICATION = "replication"
     """A follower copying its leader: offsets and epochs are already assigned and must stay."""
+
+
+# Asked for every batch, and Python looks a member up in its class with a function call.
+CLIENT: Final = Origin.CLIENT
+REPLICATION: Final = Origin.REPLICATION

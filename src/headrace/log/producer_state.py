@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from headrace.errors import ClientFault, Error, InvariantViolated
-from headrace.log.origin import Origin
+from headrace.log.origin import CLIENT, REPLICATION, Origin
 from headrace.log.snapshot import ProducerEntry, Snapshots, decode, encode
 from headrace.types import NO_EPOCH, NO_OFFSET, NO_SEQUENCE, NO_TIMESTAMP
 
@@ -138,12 +138,12 @@ class ProducerState:
         producer = self._producers.get(header.producer_id)
         # A producer that is not known may start anywhere: its state may have expired or have left
         # with the segments that retention removed, which is no fault of the client.
-        if producer is None or origin is Origin.REPLICATION:
+        if producer is None or origin is REPLICATION:
             return None
         epoch = header.producer_epoch
         if epoch < producer.epoch:
             raise _fenced(header, producer)
-        if origin is Origin.CLIENT:
+        if origin is CLIENT:
             sequence = header.base_sequence
             if epoch != producer.epoch:
                 if sequence != 0:
@@ -180,7 +180,7 @@ class ProducerState:
         written already or the epoch cannot be raised any more.
         """
         producer = self._producers.get(header.producer_id)
-        if producer is None or origin is Origin.REPLICATION:
+        if producer is None or origin is REPLICATION:
             return
         epoch = header.producer_epoch
         if epoch < producer.epoch:

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from headrace.errors import ClientFault, Error
 from headrace.log import Appended, LogSlice, Origin, PartitionLog, Records
+from headrace.log.origin import CLIENT
 from headrace.replica.followers import FollowerState
 from headrace.replica.isr import InSyncReplicas
 from headrace.replica.leadership import (
@@ -183,7 +184,7 @@ class Partition:
         appended = log.append(
             batches,
             leader_epoch=self.leader_epoch,
-            origin=Origin.CLIENT,
+            origin=CLIENT,
             now_ms=now_ms,
             records=records,
         )

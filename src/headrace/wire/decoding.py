@@ -9,9 +9,9 @@ What makes the result fast, and safe against any input:
   positions only grow: negative lengths are refused where they are read, and any read behind the
   end of the buffer raises;
 - a count is believed only if the bytes left could hold that many items, so a lie costs nothing;
-- a request may hold a million items and no more, and so may data, because an item of two bytes on
-  the wire is an object of a hundred in memory. Responses come from brokers of our own choice and
-  have no limit.
+- a request may hold a hundred thousand items and no more, and so may data, because an item of two
+  bytes on the wire is an object of a hundred in memory. Responses come from brokers of our own
+  choice and have no limit.
 
 The compiled function is `decode(buf, pos, view)`, where `view` is a memoryview of `buf`; it
 returns the message and the position behind it, or raises `MalformedMessage` and nothing else.

@@ -20,7 +20,7 @@ DECODE_FAULTS: Final = (ValueError, IndexError, struct.error)
 ENCODE_FAULTS: Final = (ValueError, TypeError, AttributeError, IndexError, struct.error)
 
 MAX_STRING_BYTES: Final = 0x7FFF
-MAX_REQUEST_ITEMS: Final = 1_000_000
+MAX_REQUEST_ITEMS: Final = 100_000
 MAX_HEADER_TAGS: Final = 1_000
 
 # A UUID object costs ten times as much as this look-up, and a broker sees few topic ids.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from headrace.broker import authorized_operations
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.portions import Portions
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.shard import GroupShard
 from headrace.errors import Error
@@ -52,4 +53,10 @@ def handle(broker: Broker, request: ConsumerGroupDescribeRequest, call: Call) ->
     return broker.groups.ask_each(names, call, work, refusal, combine)
 
 
-HANDLER = Handler(key=69, versions=(0, 1), request=ConsumerGroupDescribeRequest, handle=handle)
+HANDLER = Handler(
+    key=69,
+    versions=(0, 1),
+    request=ConsumerGroupDescribeRequest,
+    handle=handle,
+    portions=Portions("group_ids", "groups"),
+)

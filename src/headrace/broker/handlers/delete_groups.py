@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.portions import Portions
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.shard import GroupShard
 from headrace.errors import Error
@@ -40,4 +41,10 @@ def handle(broker: Broker, request: DeleteGroupsRequest, call: Call) -> Answer:
     )
 
 
-HANDLER = Handler(key=42, versions=(0, 2), request=DeleteGroupsRequest, handle=handle)
+HANDLER = Handler(
+    key=42,
+    versions=(0, 2),
+    request=DeleteGroupsRequest,
+    handle=handle,
+    portions=Portions("groups_names", "results", is_set=True),
+)

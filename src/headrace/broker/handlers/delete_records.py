@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.portions import Portions
 from headrace.errors import ClientFault, Error
 from headrace.wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
@@ -104,4 +105,10 @@ def _log_starts(broker: Broker, partition: Partition) -> Iterator[int]:
             yield follower.log_start_offset
 
 
-HANDLER = Handler(key=21, versions=(0, 2), request=DeleteRecordsRequest, handle=handle)
+HANDLER = Handler(
+    key=21,
+    versions=(0, 2),
+    request=DeleteRecordsRequest,
+    handle=handle,
+    portions=Portions("topics", "topics", ("partitions", "partitions")),
+)

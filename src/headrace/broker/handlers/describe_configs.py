@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from headrace.broker.config_resources import ResourceType, broker_of, unsupported
 from headrace.broker.dispatch import Answer, Handler
 from headrace.broker.log_levels import check_own_loggers, describe_loggers
+from headrace.broker.portions import Portions
 from headrace.cluster.configs import (
     ConfigEntry,
     describe_broker,
@@ -110,4 +111,10 @@ def _shown(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfi
     )
 
 
-HANDLER = Handler(key=32, versions=(1, 4), request=DescribeConfigsRequest, handle=handle)
+HANDLER = Handler(
+    key=32,
+    versions=(1, 4),
+    request=DescribeConfigsRequest,
+    handle=handle,
+    portions=Portions("resources", "results"),
+)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from headrace.broker import authorized_operations
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.portions import Portions
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.shard import GroupShard
 from headrace.errors import Error
@@ -52,4 +53,10 @@ def handle(broker: Broker, request: DescribeGroupsRequest, call: Call) -> Answer
     return broker.groups.ask_each(names, call, work, refusal, combine)
 
 
-HANDLER = Handler(key=15, versions=(0, 6), request=DescribeGroupsRequest, handle=handle)
+HANDLER = Handler(
+    key=15,
+    versions=(0, 6),
+    request=DescribeGroupsRequest,
+    handle=handle,
+    portions=Portions("groups", "groups"),
+)

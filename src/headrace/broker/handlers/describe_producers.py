@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.portions import Portions
 from headrace.errors import ClientFault
 from headrace.wire.messages.describe_producers import (
     DescribeProducersRequest,
@@ -64,4 +65,10 @@ def _describe(broker: Broker, topic: str, index: int) -> PartitionResponse:
     )
 
 
-HANDLER = Handler(key=61, versions=(0, 0), request=DescribeProducersRequest, handle=handle)
+HANDLER = Handler(
+    key=61,
+    versions=(0, 0),
+    request=DescribeProducersRequest,
+    handle=handle,
+    portions=Portions("topics", "topics", ("partition_indexes", "partitions")),
+)

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from headrace.broker.dispatch import Answer, Handler
 from headrace.broker.log_ends import log_ends
+from headrace.broker.portions import Portions
 from headrace.broker.share_states import ShareSummary
 from headrace.cluster.features import SHARE_VERSION
 from headrace.coordinator.group.share import ShareGroup
@@ -141,4 +142,10 @@ def _partition(
     return answer
 
 
-HANDLER = Handler(key=90, versions=(0, 1), request=DescribeShareGroupOffsetsRequest, handle=handle)
+HANDLER = Handler(
+    key=90,
+    versions=(0, 1),
+    request=DescribeShareGroupOffsetsRequest,
+    handle=handle,
+    portions=Portions("groups", "groups"),
+)

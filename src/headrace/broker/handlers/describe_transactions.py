@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.portions import Portions
 from headrace.coordinator.effects import Caller, Effects, Reply
 from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.errors import Error
@@ -52,4 +53,10 @@ def handle(broker: Broker, request: DescribeTransactionsRequest, call: Call) -> 
     )
 
 
-HANDLER = Handler(key=65, versions=(0, 0), request=DescribeTransactionsRequest, handle=handle)
+HANDLER = Handler(
+    key=65,
+    versions=(0, 0),
+    request=DescribeTransactionsRequest,
+    handle=handle,
+    portions=Portions("transactional_ids", "transaction_states"),
+)

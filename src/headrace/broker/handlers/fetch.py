@@ -27,7 +27,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker import leader_hints
-from headrace.broker.dispatch import LATER, Answer, Handler, reply
+from headrace.broker.connection import LATER
+from headrace.broker.dispatch import Answer, Handler, reply
 from headrace.broker.sessions import NO_SESSION
 from headrace.errors import ClientFault, Error
 from headrace.replica.leadership import ReplicaFetch

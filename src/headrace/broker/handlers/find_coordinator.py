@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.portions import Portions
 from headrace.coordinator.partitioner import partition_for
 from headrace.errors import ClientFault, Error
 from headrace.types import uuid_from_text
@@ -117,4 +118,10 @@ def _answer(call: Call, found: list[Coordinator]) -> FindCoordinatorResponse:
     )
 
 
-HANDLER = Handler(key=10, versions=(0, 6), request=FindCoordinatorRequest, handle=handle)
+HANDLER = Handler(
+    key=10,
+    versions=(0, 6),
+    request=FindCoordinatorRequest,
+    handle=handle,
+    portions=Portions("coordinator_keys", "coordinators"),
+)

@@ -25,6 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.portions import Portions
 from headrace.broker.time_lookups import Run, Unread, Work, at_once, with_reading
 from headrace.errors import ClientFault, Error
 from headrace.log import Look, TimestampOffset
@@ -196,4 +197,10 @@ def _epoch_at(log: PartitionLog, offset: int) -> int:
     return NO_EPOCH if epoch is None else epoch
 
 
-HANDLER = Handler(key=2, versions=(1, 11), request=ListOffsetsRequest, handle=handle)
+HANDLER = Handler(
+    key=2,
+    versions=(1, 11),
+    request=ListOffsetsRequest,
+    handle=handle,
+    portions=Portions("topics", "topics", ("partitions", "partitions")),
+)

@@ -26,6 +26,7 @@ from headrace.broker import authorized_operations, logs
 from headrace.broker.dispatch import Answer, Handler
 from headrace.broker.handlers.create_topics import topic_defaults
 from headrace.broker.partition_view import view
+from headrace.broker.portions import Portions
 from headrace.cluster.image import ClusterImage, TopicCreated
 from headrace.cluster.topic_names import INTERNAL_TOPICS, check_name, collision_key
 from headrace.cluster.topics import NewTopic, create_topic
@@ -243,4 +244,10 @@ def _response(
     )
 
 
-HANDLER = Handler(key=3, versions=(0, 13), request=MetadataRequest, handle=handle)
+HANDLER = Handler(
+    key=3,
+    versions=(0, 13),
+    request=MetadataRequest,
+    handle=handle,
+    portions=Portions("topics", "topics", is_set=True),
+)

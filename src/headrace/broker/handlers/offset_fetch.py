@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.portions import Portions
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.offset_fetch import asked_groups, assembled, refused
 from headrace.coordinator.group.shard import GroupShard
@@ -46,4 +47,10 @@ def handle(broker: Broker, request: OffsetFetchRequest, call: Call) -> Answer:
     return broker.groups.ask_each(names, call, work, refusal, combine)
 
 
-HANDLER = Handler(key=9, versions=(1, 10), request=OffsetFetchRequest, handle=handle)
+HANDLER = Handler(
+    key=9,
+    versions=(1, 10),
+    request=OffsetFetchRequest,
+    handle=handle,
+    portions=Portions("groups", "groups"),
+)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.portions import Portions
 from headrace.errors import ClientFault, Error
 from headrace.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -49,4 +50,10 @@ def handle(broker: Broker, request: OffsetForLeaderEpochRequest, call: Call) -> 
     return OffsetForLeaderEpochResponse(topics=topics)
 
 
-HANDLER = Handler(key=23, versions=(2, 4), request=OffsetForLeaderEpochRequest, handle=handle)
+HANDLER = Handler(
+    key=23,
+    versions=(2, 4),
+    request=OffsetForLeaderEpochRequest,
+    handle=handle,
+    portions=Portions("topics", "topics", ("partitions", "partitions")),
+)

@@ -26,13 +26,15 @@ v13 topic ids (KIP-516).
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import CoroutineType
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker import leader_hints
-from headrace.broker.dispatch import LATER, Answer, Handler, reply
+from headrace.broker.connection import LATER
+from headrace.broker.dispatch import Answer, Handler, reply
+from headrace.broker.portions import Portions
 from headrace.broker.produce_admission import (
     ATTRIBUTES_AT,
     NONE_REFUSED,
@@ -78,21 +80,20 @@ _HINTS_SINCE: Final = 10
 class _Written:
     """What has become of a request so far."""
 
-    topics: list[TopicProduceResponse] = field(default_factory=list)
-    commits: _Commits | None = None
-    """Its writes that are not committed yet, or were not when they were appended."""
-    heavy: list[tuple[TopicProduceData, int, list[PartitionProduceResponse]]] = field(
-        default_factory=list
-    )
+    topics: list[TopicProduceResponse]
+    heavy: list[tuple[TopicProduceData, int, list[PartitionProduceResponse]]]
     """Topics, and the positions of partitions whose records must be inspected before they are
     appended, with the answers of the topic."""
+    commits: _Commits | None = None
+    """Its writes that are not committed yet, or were not when they were appended."""
     failed_any: bool = False
 
 
 def handle(broker: Broker, request: ProduceRequest, call: Call) -> Answer:
     transactional_id = request.transactional_id
     if transactional_id is None and call.connection.write_turn is None:
-        return _first_in_turn(broker, call, _append_all(broker, request, call, NONE_REFUSED))
+        answer = _append_all(broker, request, call, NONE_REFUSED)
+        return answer if type(answer) is not CoroutineType else _first_in_turn(broker, call, answer)
     if call.connection.write_turn is not None:
         return _in_turn(broker, request, call, None)
     assert transactional_id is not None
@@ -101,12 +102,13 @@ def handle(broker: Broker, request: ProduceRequest, call: Call) -> Answer:
     refused, unsettled = ask(broker, request, call)
     if unsettled is not None:
         return _in_turn(broker, request, call, unsettled)
-    return _first_in_turn(broker, call, _append_all(broker, request, call, refused))
+    answer = _append_all(broker, request, call, refused)
+    return answer if type(answer) is not CoroutineType else _first_in_turn(broker, call, answer)
 
 
 def _append_all(broker: Broker, request: ProduceRequest, call: Call, refused: Refused) -> Answer:
     """The answer, or a coroutine that comes to it where records must be inspected first."""
-    written = _Written()
+    written = _Written([], [])
     for topic in request.topic_data:
         name, fault = topic_name(broker, topic.name, topic.topic_id)
         traffic = broker.storage.traffic_of(name)
@@ -228,9 +230,7 @@ async def _inspected(
 
 
 def _first_in_turn(broker: Broker, call: Call, answer: Answer) -> Answer:
-    """`answer`; if it is a coroutine, the writes of this connection behind it wait for its end."""
-    if type(answer) is not CoroutineType:
-        return answer
+    """`answer`, a coroutine; the writes of this connection behind it wait for its end."""
     connection = call.connection
     turn = connection.write_turn = broker.loop.create_future()
 
@@ -303,18 +303,8 @@ def _append(
         records = data.records
         if records is None:
             raise ClientFault(Error.INVALID_RECORD, f"no records for {topic}-{index}")
-        if len(records) > ATTRIBUTES_AT:
-            attributes = records[ATTRIBUTES_AT]
-            if attributes & TRANSACTIONAL_BIT and request.transactional_id is None:
-                raise ClientFault(
-                    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-                    "a transactional batch needs the transactional id of its producer",
-                )
-            if attributes & CODEC_MASK == Codec.ZSTD and call.version < _ZSTD_SINCE:
-                raise ClientFault(
-                    Error.UNSUPPORTED_COMPRESSION_TYPE,
-                    f"zstd needs Produce v{_ZSTD_SINCE}, the request has v{call.version}",
-                )
+        if len(records) > ATTRIBUTES_AT and records[ATTRIBUTES_AT]:
+            _check_attributes(records[ATTRIBUTES_AT], request, call)
         if topic in INTERNAL_TOPICS:
             raise ClientFault(
                 Error.INVALID_TOPIC_EXCEPTION, f"only the broker itself writes to {topic}"
@@ -340,6 +330,19 @@ def _append(
             written.commits = _Commits(broker, call, acks)
         written.commits.await_commit(partition, required, answer)
     return answer
+
+
+def _check_attributes(attributes: int, request: ProduceRequest, call: Call) -> None:
+    if attributes & TRANSACTIONAL_BIT and request.transactional_id is None:
+        raise ClientFault(
+            Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+            "a transactional batch needs the transactional id of its producer",
+        )
+    if attributes & CODEC_MASK == Codec.ZSTD and call.version < _ZSTD_SINCE:
+        raise ClientFault(
+            Error.UNSUPPORTED_COMPRESSION_TYPE,
+            f"zstd needs Produce v{_ZSTD_SINCE}, the request has v{call.version}",
+        )
 
 
 def _refused(broker: Broker, index: int, fault: ClientFault) -> PartitionProduceResponse:
@@ -449,4 +452,6 @@ HANDLER = Handler(
     handle=handle,
     advertised=(0, 13),
     keeps_request=False,  # its records are in the log
+    inline_bytes=1 << 20,  # most of them are records, which are not decoded
+    portions=Portions("topic_data", "responses", ("partition_data", "partition_responses")),
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from headrace.broker import authorized_operations
 from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.portions import Portions
 from headrace.cluster.features import SHARE_VERSION
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.shard import GroupShard
@@ -48,4 +49,10 @@ def handle(broker: Broker, request: ShareGroupDescribeRequest, call: Call) -> An
     )
 
 
-HANDLER = Handler(key=77, versions=(1, 1), request=ShareGroupDescribeRequest, handle=handle)
+HANDLER = Handler(
+    key=77,
+    versions=(1, 1),
+    request=ShareGroupDescribeRequest,
+    handle=handle,
+    portions=Portions("group_ids", "groups"),
+)

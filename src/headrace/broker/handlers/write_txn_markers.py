@@ -14,7 +14,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.dispatch import LATER, Answer, Handler, reply
+from headrace.broker.connection import LATER
+from headrace.broker.dispatch import Answer, Handler, reply
 from headrace.coordinator.effects import ProducerIdentity, TransactionMarkers
 from headrace.errors import ClientFault, Error
 from headrace.types import TopicPartition

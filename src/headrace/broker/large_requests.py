@@ -1,0 +1,167 @@
+"""Requests whose decoding or answering would hold up everybody: done a piece at a time.
+
+A frame of some kilobytes can name so many topics or groups that decoding it takes a tenth of a
+second and answering it more than a second. Such a request is decoded on the thread of
+`inspections`, its items are answered in portions, one portion in a turn of the event loop whoever
+sent it, and the response is encoded on the thread again. Until it is answered, nothing else of its
+connection is served.
+
+A request that cannot be cut has a limit of items, and its connection is closed beyond it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import fields, is_dataclass
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, Final
+
+from headrace.broker.connection import LATER, MAX_HELD_BYTES, Call, Connection
+from headrace.errors import HeadraceError
+from headrace.runtime.steps import Steps
+from headrace.wire.header import decode_request_header, encode_response
+from headrace.wire.schema import Decoder
+
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+    from headrace.broker.dispatch import Handler
+
+SMALL_BYTES: Final = 16 * 1024
+"""A request of this size is decoded and answered at once, whatever it is."""
+MOST_ITEMS: Final = 20_000
+"""The limit of a request that is answered in one piece."""
+_TIMEOUT_MS: Final = 60_000  # for the thread, which the client shares with others
+
+
+class TooManyItems(HeadraceError):
+    """A request has more items than can be answered in one piece."""
+
+
+class PortionCall(Call):
+    """The call of one portion: its answer is collected, not sent."""
+
+    __slots__ = ("outcome",)
+
+    def __init__(self, whole: Call, outcome: asyncio.Future[Any]) -> None:
+        super().__init__(whole.connection, whole.version, whole.correlation_id, whole.client_id)
+        self.account = whole.account
+        self.outcome = outcome
+
+    def collect(self, response: Any) -> None:
+        if not self.outcome.done():  # else the client has gone
+            self.outcome.set_result(response)
+
+
+class LargeRequests:
+    """See the module; one object for all connections of a broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @staticmethod
+    def expect(call: Call) -> None:
+        """Serve nothing else of the connection until `call` is answered."""
+        call.held_bytes = MAX_HELD_BYTES
+        call.connection.expect(call)
+
+    async def decode(
+        self, connection: Connection, handler: Handler, decode: Decoder, frame: bytes | bytearray
+    ) -> tuple[str | None, Any]:
+        """The client's id and the request. HeadraceError: it is malformed or has too many items."""
+        steps = _decoded(handler, decode, frame)
+        return await self._broker.inspections.run(connection, steps, _TIMEOUT_MS)
+
+    async def answer(self, handler: Handler, request: Any, call: Call) -> Any:
+        """The response of a handler, asked for a portion at a time."""
+        task = asyncio.current_task()
+        assert task is not None
+        call.on_abandoned = task.cancel
+        portions = handler.portions
+        if portions is None:
+            return await self._ask(handler, request, call)
+        responses = []
+        for portion in portions.cut(request):
+            await self._turn()
+            responses.append(await self._ask(handler, portion, call))
+        # Without acknowledgement a produce has no response.
+        return None if responses[0] is None else portions.join(responses)
+
+    async def encode(self, call: Call, response: Any) -> list[Any]:
+        """The chunks of a response."""
+        steps = _encoded(call, response)
+        return await self._broker.inspections.run(call.connection, steps, _TIMEOUT_MS)
+
+    async def _ask(self, handler: Handler, request: Any, call: Call) -> Any:
+        part = PortionCall(call, self._broker.loop.create_future())
+        try:
+            answer = handler.handle(self._broker, request, part)
+            if type(answer) is CoroutineType:
+                answer = await answer
+            if answer is LATER:
+                answer = await part.outcome
+        except asyncio.CancelledError:
+            if part.on_abandoned is not None:
+                part.on_abandoned()
+            raise
+        return answer
+
+    async def _turn(self) -> None:
+        """Wait until it is this request's turn: one portion in each turn of the event loop."""
+        loop = self._broker.loop
+        mine = loop.create_future()
+        self._waiting.append(mine)
+        if len(self._waiting) == 1:
+            loop.call_soon(self._next)
+        await mine
+
+    def _next(self) -> None:
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                break
+        if self._waiting:
+            self._broker.loop.call_soon(self._next)
+
+
+def _decoded(
+    handler: Handler, decode: Decoder, frame: bytes | bytearray
+) -> Steps[tuple[str | None, Any]]:
+    header, position = decode_request_header(frame, 0, handler.request)
+    request, _ = decode(frame, position, memoryview(frame))
+    yield
+    if _largest_piece(handler, request) > MOST_ITEMS:
+        raise TooManyItems(
+            f"{handler.name} has more than {MOST_ITEMS} items: split it into several requests"
+        )
+    return header.client_id, request
+
+
+def _encoded(call: Call, response: Any) -> Steps[list[Any]]:
+    yield
+    return encode_response(call.correlation_id, call.version, response)
+
+
+def _largest_piece(handler: Handler, request: Any) -> int:
+    """The items of what must be answered in one piece."""
+    portions = handler.portions
+    items = getattr(request, portions.asked) if portions is not None else None
+    if portions is None or not items:
+        return count_items(request)
+    if portions.partitions is not None or not is_dataclass(items[0]):
+        return 0
+    return max(map(count_items, items))
+
+
+def count_items(message: Any) -> int:
+    """How many items the lists of a message have, and the lists inside of them."""
+    count = 0
+    for field in fields(message):
+        value = getattr(message, field.name)
+        if type(value) is list:
+            count += len(value)
+            if value and is_dataclass(value[0]):
+                count += sum(map(count_items, value))
+    return count

@@ -1,0 +1,88 @@
+"""How a request with very many items is cut, and how the answers to its portions become one.
+
+Answering an item takes microseconds, and a request may have a hundred thousand of them. Where each
+item is answered for itself, a handler may as well be asked for a few at a time; a handler declares
+that with the names of the two lists. Refuses to know what the items mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+PORTION_ITEMS: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Portions:
+    """The list of a request whose items are answered one by one, and the list of the answers.
+
+    `partitions` are lists inside of those, in request and response: a topic is cut, too.
+    """
+
+    asked: str
+    answered: str
+    partitions: tuple[str, str] | None = None
+    is_set: bool = False
+    """Whether an item that is asked for twice is answered once."""
+
+    def weight(self, request: Any) -> int:
+        """How many items must be answered."""
+        items = getattr(request, self.asked) or ()
+        if self.partitions is None:
+            return len(items)
+        inner = self.partitions[0]
+        return sum(len(getattr(item, inner) or ()) or 1 for item in items)
+
+    def cut(self, request: Any) -> Iterator[Any]:
+        """Requests of at most `PORTION_ITEMS` items; the request itself if it names none."""
+        portion: list[Any] = []
+        left = PORTION_ITEMS
+        for item, weight in self._pieces(request):
+            if weight > left and portion:
+                yield replace(request, **{self.asked: portion})
+                portion, left = [], PORTION_ITEMS
+            portion.append(item)
+            left -= weight
+        yield replace(request, **{self.asked: portion}) if portion else request
+
+    def _pieces(self, request: Any) -> Iterator[tuple[Any, int]]:
+        items = getattr(request, self.asked) or ()
+        if self.is_set:
+            items = {_identity(item): item for item in items}.values()
+        if self.partitions is None:
+            for item in items:
+                yield item, 1
+            return
+        inner = self.partitions[0]
+        for item in items:
+            whole = getattr(item, inner) or ()
+            if len(whole) <= PORTION_ITEMS:
+                yield item, len(whole) or 1
+                continue
+            for start in range(0, len(whole), PORTION_ITEMS):
+                part = whole[start : start + PORTION_ITEMS]
+                yield replace(item, **{inner: part}), len(part)
+
+    def join(self, responses: list[Any]) -> Any:
+        """One response with all answers, in the order of the items."""
+        first = responses[0]
+        answers = getattr(first, self.answered)
+        for response in responses[1:]:
+            more = getattr(response, self.answered)
+            if self.partitions is not None and answers and more:
+                self._close_gap(answers, more)
+            answers += more
+        return first
+
+    def _close_gap(self, answers: list[Any], more: list[Any]) -> None:
+        """Make the two halves of an item that was cut one again."""
+        assert self.partitions is not None
+        inner = self.partitions[1]
+        if replace(answers[-1], **{inner: []}) == replace(more[0], **{inner: []}):
+            getattr(answers[-1], inner).extend(getattr(more.pop(0), inner))
+
+
+def _identity(item: Any) -> Any:
+    return item if isinstance(item, str) else (item.name, item.topic_id)
