@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.distribution import Units, place
 from tests.spark_session import quick_start, spark
 from tests.zookeeper import zookeeper, zookeeper_connect
 
@@ -23,6 +24,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 __all__ = ["quick_start", "spark", "zookeeper", "zookeeper_connect"]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Units:
+    return Units(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """After the order of files was drawn: those that take long come first."""
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")
