@@ -9,6 +9,7 @@ Apache Kafka 4 still serves.
     Produce    7         one record, the same frame sent again and again
     Fetch      4         is the last record readable?
     Metadata   4         is the broker up, are all leaders known?
+    DescribeGroups 0     very many names in one request
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import cramjam
 from crc32c import crc32c
 
 from benchmarks.errors import BenchmarkError
@@ -26,7 +28,8 @@ from benchmarks.errors import BenchmarkError
 Address = tuple[str, int]
 Question = Callable[[], bool]
 
-_PRODUCE, _FETCH, _METADATA = 0, 1, 3
+_PRODUCE, _FETCH, _METADATA, _DESCRIBE_GROUPS = 0, 1, 3, 15
+_ZSTD = 4
 _POLL_SECONDS = 0.005
 
 
@@ -155,10 +158,29 @@ def wait_until(
 
 def produce_frame(topic: str, partition: int, value: bytes, acks: int) -> bytes:
     """A whole Produce request with one record, to be sent again and again unchanged."""
+    return _produce(topic, partition, 0, _record(value), acks)
+
+
+def bomb_frame(topic: str, partition: int, size: int) -> bytes:
+    """A small Produce request whose one record has `size` bytes when it is decompressed."""
+    payload = bytes(cramjam.zstd.compress(_record(bytes(size)), level=1))
+    return _produce(topic, partition, _ZSTD, payload, acks=1)
+
+
+def describe_groups_frame(count: int) -> bytes:
+    """A DescribeGroups request for so many groups that do not exist."""
+    names = b"".join(string(f"{number:x}") for number in range(count))
+    return request(_DESCRIBE_GROUPS, 0, struct.pack(">i", count) + names)
+
+
+def _record(value: bytes) -> bytes:
     record = b"\0" + b"".join(map(_varint, (0, 0, -1, len(value)))) + value + _varint(0)
-    record = _varint(len(record)) + record
+    return _varint(len(record)) + record
+
+
+def _produce(topic: str, partition: int, attributes: int, records: bytes, acks: int) -> bytes:
     now_ms = int(time.time() * 1000)
-    checked = struct.pack(">hiqqqhii", 0, 0, now_ms, now_ms, -1, -1, -1, 1) + record
+    checked = struct.pack(">hiqqqhii", attributes, 0, now_ms, now_ms, -1, -1, -1, 1) + records
     batch = struct.pack(">iBI", -1, 2, crc32c(checked)) + checked
     batch = struct.pack(">qi", 0, len(batch)) + batch
     body = struct.pack(">hhii", -1, acks, 30_000, 1) + string(topic)

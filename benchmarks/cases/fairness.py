@@ -32,6 +32,9 @@ _ROWS: Final = {
     ("produce", 4): Row("fairness", "four floods of acks=0", _METRICS),
     ("unread", 16): Row("fairness", "16 clients that never read", _METRICS),
     ("churn", 1): Row("fairness", "connects and goes, again and again", _METRICS),
+    ("items", 2): Row("fairness", "two that ask for 60,000 groups at once", _METRICS),
+    ("bombs", 1): Row("fairness", "small batches that hold 100 MB", _METRICS),
+    ("partitions", 1): Row("fairness", "10,000 partitions come and go", _METRICS),
 }
 _PARTITIONS: Final = 1_000
 _ROUND_TRIPS: Final = 10_000
@@ -41,11 +44,12 @@ _MORE_MIB: Final = 64
 
 
 def run(bench: Bench, wanted: Collection[str]) -> None:
-    with bench.pair() as pair:
+    with bench.pair({"log.segment.delete.delay.ms": "500"}) as pair:
         wide = admin.fresh_name("wide")
         idle_mib = {}
         for broker in pair:
             admin.create_topics(broker, [wide], _PARTITIONS)
+            admin.find_coordinator(broker)
             _trips(bench, broker)
             idle_mib[broker] = broker.rss_mib()
         for (kind, connections), row in _ROWS.items():
@@ -64,7 +68,7 @@ def _measure(
     alone_p99, _ = _trips(bench, broker)
     host, port = broker.address
     target = wide
-    if kind == "produce":
+    if kind in ("produce", "bombs"):
         target = admin.fresh_name("flooded")
         admin.create_topics(broker, [target], config={"retention.bytes": str(1 << 20)})
     load = HostileLoad(host, port, kind, target, connections)

@@ -13,6 +13,7 @@ from headrace.wire.messages.api_versions import ApiVersionsRequest
 from headrace.wire.messages.delete_groups import DeleteGroupsRequest
 from headrace.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from headrace.wire.messages.describe_groups import DescribeGroupsRequest
+from headrace.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from headrace.wire.messages.list_groups import ListGroupsRequest
 from headrace.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -21,12 +22,13 @@ from headrace.wire.messages.list_offsets import (
 )
 from headrace.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from headrace.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.clients.raw import Connection, ConnectionClosed, batch_of
+from tests.clients.raw import Connection, ConnectionClosed, batch_headers, batch_of
 from tests.clients.records import numbered_records
 from tests.clients.requests import (
     CREATE_TOPICS_VERSION,
     LATEST,
     create_topics_request,
+    produced,
 )
 
 WIDE = "wide"
@@ -38,6 +40,7 @@ MEANWHILE = 10
 TRIES = 5  # the machine may stop the asking client for as long as an answer takes
 
 TOPIC = 2  # a resource type
+FETCH_VERSION = 11  # topics by name
 
 
 @pytest.fixture(scope="module")
@@ -190,3 +193,41 @@ def test_a_client_that_goes_meanwhile_leaves_nothing_behind(broker: Broker) -> N
     with Connection(broker.bootstrap_servers) as other:
         groups = other.ask(DescribeGroupsRequest(groups=names(5_000)), 5).groups
         assert len(groups) == 5_000
+
+
+def fetch_of_all(offset_of: dict[int, int], wait_ms: int) -> FetchRequest:
+    """What a consumer of a wide topic asks at first: every partition in one request."""
+    partitions = [
+        FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=1 << 16)
+        for index, offset in offset_of.items()
+    ]
+    return FetchRequest(
+        max_wait_ms=wait_ms,
+        min_bytes=1,
+        topics=[FetchTopic(topic=WIDE, partitions=partitions)],
+    )
+
+
+def test_a_fetch_of_a_thousand_partitions_brings_them_all(connection: Connection) -> None:
+    """Records are ranges of files, also in an answer that was encoded elsewhere."""
+    connection.ask(everywhere(1), 9)
+    (ended,) = connection.ask(ends(list(range(PARTITIONS))), 7).topics
+    last = {answer.partition_index: answer.offset - 1 for answer in ended.partitions}
+    (topic,) = connection.ask(fetch_of_all(last, 0), FETCH_VERSION).responses
+    found = {
+        answer.partition_index: [header.base_offset for header in batch_headers(answer.records)]
+        for answer in topic.partitions
+    }
+    assert found == {index: [offset] for index, offset in last.items()}
+
+
+def test_such_a_fetch_waits_for_records(broker: Broker, connection: Connection) -> None:
+    """It is parked when there is nothing to read, and woken by an append."""
+    (ended,) = connection.ask(ends(list(range(PARTITIONS))), 7).topics
+    end = {answer.partition_index: answer.offset for answer in ended.partitions}
+    sent = connection.send(fetch_of_all(end, 15_000), FETCH_VERSION)
+    with Connection(broker.bootstrap_servers) as writer:
+        answer = produced(writer, WIDE, numbered_records(1))
+        assert answer.error_code == 0
+    (topic,) = connection.answer(sent, FetchRequest, FETCH_VERSION).responses
+    assert [part.partition_index for part in topic.partitions if part.records] == [0]
