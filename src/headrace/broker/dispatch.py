@@ -184,6 +184,9 @@ class Dispatcher:
         large = self._large
 
         async def work() -> Answer:
+            task = asyncio.current_task()
+            assert task is not None
+            call.on_abandoned = task.cancel
             asked = request
             if asked is None:
                 connection = call.connection

@@ -75,9 +75,6 @@ class LargeRequests:
 
     async def answer(self, handler: Handler, request: Any, call: Call) -> Any:
         """The response of a handler, asked for a portion at a time."""
-        task = asyncio.current_task()
-        assert task is not None
-        call.on_abandoned = task.cancel
         portions = handler.portions
         if portions is None:
             return await self._ask(handler, request, call)
