@@ -269,24 +269,31 @@ def test_broker_epochs_only_grow(tree: LocalTree) -> None:
     assert store.load_image(tree).broker_epochs == {7: 3, 8: 1}
 
 
-def test_a_thousand_topics_load_fast(tmp_path: Path) -> None:
-    """Starting with 1,000 topics costs well under 100 ms of processor time."""
+def test_topics_are_loaded_in_one_pass(tmp_path: Path) -> None:
+    """Ten times the topics take ten times the work, and not a hundred times."""
     tree = SqliteTree(str(tmp_path / "tree.sqlite"))
     store.initialize(tree, lambda: "c")
     store.register(tree, broker(0), now_ms=5)
     image = store.load_image(tree)
     new_id = ids()
+    seconds = []
     for batch in range(10):
         requests = [NewTopic(f"t-{batch}-{number}", 1, 1) for number in range(100)]
         commit(tree, image, *(created(image, request, new_id=new_id) for request in requests))
+        seconds.append(seconds_to_load(tree, image))
+    assert seconds[-1] < 40 * seconds[0]
+    tree.close()
+
+
+def seconds_to_load(tree: SqliteTree, image: ClusterImage) -> float:
+    """What it takes at least to read the whole tree."""
     spent = []
-    for _ in range(3):
+    for _ in range(5):
         begun = time.process_time()
         loaded = store.load_image(tree)
         spent.append(time.process_time() - begun)
     assert loaded == image
-    assert min(spent) < 0.1
-    tree.close()
+    return min(spent)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ from headrace.wire.messages.produce import (
     ProduceRequest,
     TopicProduceData,
 )
+from headrace.wire.primitives import MAX_REQUEST_ITEMS
 from tests.conformance.message_strategies import messages
 from tests.wire.samples import EverythingRequest, Inner, SmallResponse
 
@@ -342,7 +343,7 @@ def test_lying_count_of_numbers() -> None:
         decode(FetchRequest, 7, data)
 
 
-def test_a_request_has_room_for_a_million_items() -> None:
+def test_a_request_has_room_for_a_hundred_thousand_items() -> None:
     """Two bytes on the wire are a hundred in memory: a frame may not hold all that fits into it."""
 
     def forgetting(partitions_each: int) -> FetchRequest:
@@ -350,16 +351,16 @@ def test_a_request_has_room_for_a_million_items() -> None:
         return FetchRequest(max_wait_ms=0, min_bytes=0, topics=[], forgotten_topics_data=forgotten)
 
     for version in (7, 12):
-        data = encode_bytes(forgetting(499_999), version)
+        data = encode_bytes(forgetting(MAX_REQUEST_ITEMS // 2 - 1), version)
         assert len(decode(FetchRequest, version, data).forgotten_topics_data) == 2
-        with pytest.raises(MalformedMessage, match="more than 1000000 items"):
-            decode(FetchRequest, version, encode_bytes(forgetting(500_000), version))
+        with pytest.raises(MalformedMessage, match="more than 100000 items"):
+            decode(FetchRequest, version, encode_bytes(forgetting(MAX_REQUEST_ITEMS // 2), version))
 
 
-def test_a_request_has_room_for_a_million_unknown_tags() -> None:
+def test_a_request_has_room_for_a_hundred_thousand_unknown_tags() -> None:
     """Tags that we keep for others are items too."""
-    tags = b"\xc1\x84\x3d" + b"\1\0" * 1_000_001
-    with pytest.raises(MalformedMessage, match="more than 1000000 items"):
+    tags = b"\xa1\x8d\x06" + b"\1\0" * (MAX_REQUEST_ITEMS + 1)
+    with pytest.raises(MalformedMessage, match="more than 100000 items"):
         decode(ApiVersionsRequest, 3, b"\1\1" + tags)
 
 
