@@ -57,10 +57,22 @@ def test_large_frames_in_a_row_are_received_in_place() -> None:
     """After a large frame little of the next one takes the way round; a small one resets that."""
     reader = FrameReader(MAX_BYTES, bytearray(65536))
     large, small = b"L" * 100_000, b"S" * 100
+    assert feed(reader, frame_of(small), []) == [small]
     assert len(reader.buffer()) == 65536
     assert feed(reader, frame_of(large), []) == [large]
     assert len(reader.buffer()) == 4096
     assert feed(reader, frame_of(large) + frame_of(small), []) == [large, small]
+    assert len(reader.buffer()) == 65536
+
+
+def test_little_is_taken_from_a_sender_of_many_frames() -> None:
+    """Nor from one of whom nothing is known: cutting thousands of frames would hold up others."""
+    reader = FrameReader(MAX_BYTES, bytearray(65536))
+    assert len(reader.buffer()) == 4096
+    many = [b"M" * 10] * 200
+    assert feed(reader, b"".join(map(frame_of, many)), []) == many
+    assert len(reader.buffer()) == 4096
+    assert feed(reader, frame_of(b"one alone"), []) == [b"one alone"]
     assert len(reader.buffer()) == 65536
 
 

@@ -22,9 +22,11 @@ _MIN_FRAME: Final = 8
 # A frame up to this size gets its memory at once; a larger one grows as its bytes really arrive,
 # so that a lying length costs its sender more than it costs us.
 _GRAIN: Final = 1 << 20
-# After a frame that the scratch could not hold another one is likely: so little of it is received
-# there that the rest goes straight to its own memory.
-_FIRST_BYTES: Final = 4096
+# What is received at a time where the whole scratch would be too much. After a frame that it could
+# not hold another one is likely, and most of that is to go straight to its own memory. Nor is it
+# filled for a sender of thousands of frames: cutting them all would hold up others.
+_LITTLE_BYTES: Final = 4096
+_FEW_FRAMES: Final = 64
 
 _HTTP_VERBS: Final = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"CONN")
 _ZOOKEEPER_WORDS: Final = (b"ruok", b"stat", b"srvr", b"mntr", b"conf", b"cons", b"envi", b"dump")
@@ -79,7 +81,7 @@ class FrameReader:
         "_max_bytes",
         "_missing",
         "_scratch",
-        "_was_large",
+        "_takes_little",
     )
 
     def __init__(self, max_bytes: int, scratch: bytearray, grain: int = _GRAIN) -> None:
@@ -92,14 +94,14 @@ class FrameReader:
         self._filled = 0  # bytes of `_frame` that have arrived
         self._missing = 0  # bytes of the frame beyond `_frame`
         self._chunks: list[bytearray] = []  # full chunks of a frame above the grain
-        self._was_large = False  # the last frame did not fit into the scratch
+        self._takes_little = True  # of the scratch, with the next bytes
 
     def buffer(self) -> memoryview:
         """Where the next bytes of the stream go."""
         if self._frame is not None:
             return memoryview(self._frame)[self._filled :]
-        if self._head or self._was_large:
-            return self._scratch[len(self._head) : _FIRST_BYTES if self._was_large else None]
+        if self._head or self._takes_little:
+            return self._scratch[len(self._head) : _LITTLE_BYTES if self._takes_little else None]
         return self._scratch
 
     def received(self, count: int) -> list[bytes | bytearray]:
@@ -109,7 +111,7 @@ class FrameReader:
             self._filled += count
             self._close_when_full(frames)
             return frames
-        self._was_large = False
+        self._takes_little = False
         data = self._scratch
         end = count
         if self._head:
@@ -126,15 +128,18 @@ class FrameReader:
             position = start + size
             if position > end:
                 self._begin(size, data[start:end])
-                return frames
+                break
             frames.append(bytes(data[start:position]))
-        if position < end:
-            self._head = bytes(data[position:end])
+        else:
+            if position < end:
+                self._head = bytes(data[position:end])
+        if len(frames) > _FEW_FRAMES:
+            self._takes_little = True
         return frames
 
     def _begin(self, size: int, first: memoryview) -> None:
         """Open a frame of which only `first` has arrived."""
-        self._was_large = size > len(self._scratch)
+        self._takes_little = size > len(self._scratch)
         grain = max(min(size, self._grain), len(first))
         self._frame = bytearray(grain)
         self._frame[: len(first)] = first
