@@ -31,13 +31,19 @@ from headrace.wire.messages.fetch import (
     PartitionData,
 )
 from headrace.wire.messages.list_offsets import ListOffsetsRequest
-from headrace.wire.messages.metadata import MetadataRequest
+from headrace.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from headrace.wire.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
 from headrace.wire.primitives import MAX_REQUEST_ITEMS
+from headrace.wire.types import Kept
 from tests.conformance.message_strategies import messages
 from tests.wire.samples import EverythingRequest, Inner, SmallResponse
 
@@ -341,6 +347,28 @@ def test_lying_count_of_numbers() -> None:
     data = head + b"\0\0\0\1" + b"\0\1t" + b"\x7f\xff\xff\xff" + bytes(64)
     with pytest.raises(MalformedMessage, match="partitions announces 2147483647 items"):
         decode(FetchRequest, 7, data)
+
+
+@pytest.mark.parametrize("version", range(14))
+def test_kept_items_are_encoded_once(version: int) -> None:
+    """The bytes are those of a list; afterwards nobody looks at the items again."""
+    items = [
+        MetadataResponsePartition(
+            error_code=0, partition_index=index, leader_id=1, replica_nodes=[1, 2], isr_nodes=[1]
+        )
+        for index in range(3)
+    ]
+
+    def described(partitions: list[MetadataResponsePartition]) -> bytes:
+        topic = MetadataResponseTopic(error_code=0, name="t", partitions=partitions)
+        return encode_bytes(MetadataResponse(brokers=[], controller_id=1, topics=[topic]), version)
+
+    kept = Kept(items)
+    plain = described(items)
+    assert described(kept) == plain
+    items[0].leader_id = 2
+    assert described(kept) == plain
+    assert described(items) != plain
 
 
 def test_a_request_has_room_for_a_hundred_thousand_items() -> None:

@@ -22,10 +22,11 @@ from . import primitives
 from .diagnosis import unencodable
 from .schema import LAST_VERSION, FieldSpec, fields_of, info
 from .source import Source
-from .types import UUID_KIND, Blob, Fixed, Kind, Text
+from .types import UUID_KIND, Blob, Fixed, Kept, Kind, Text
 
 _NAMES: Final[dict[str, Any]] = {
     "ENCODE_FAULTS": primitives.ENCODE_FAULTS,
+    "Kept": Kept,
     "ONE_BYTE": primitives.ONE_BYTE,
     "ZERO_UUID": ZERO_UUID,
     "join": b"".join,
@@ -208,12 +209,28 @@ class _EncoderWriter:
             if isinstance(field.kind, Fixed) and field.kind is not UUID_KIND:
                 line(f"{self.put}(pack(f'>{{{size}}}{field.kind.code}', *{items}))")
                 return
-            item = line.fresh(field.name)
-            with line.block(f"for {item} in {items}:"):
-                if isinstance(field.kind, type):
-                    self.struct(field.kind, item)
-                else:
-                    self.field(field.item(), item)
+            if not field.may_be_kept:
+                self.items(field, items)
+                return
+            # The items of a list that is kept are bytes after the first time.
+            start = line.fresh("start")
+            with line.block(f"if type({items}) is Kept and {self.version} in {items}.encoded:"):
+                line(f"{self.put}({items}.encoded[{self.version}])")
+            with line.block("else:"):
+                line(f"{start} = len(parts)")
+                self.items(field, items)
+                with line.block(f"if type({items}) is Kept:"):
+                    line(f"{items}.encoded[{self.version}] = join(parts[{start}:])")
+
+    def items(self, field: FieldSpec, items: str) -> None:
+        """Write the items of an array one by one."""
+        line = self.source
+        item = line.fresh(field.name)
+        with line.block(f"for {item} in {items}:"):
+            if isinstance(field.kind, type):
+                self.struct(field.kind, item)
+            else:
+                self.field(field.item(), item)
 
     @contextmanager
     def unless_null(self, field: FieldSpec, value: str, legacy_code: str) -> Iterator[None]:

@@ -114,6 +114,7 @@ class FieldSpec:
     tag: int | None
     ignorable: bool
     default: Any
+    may_be_kept: bool
 
     def present(self, version: int) -> bool:
         return self.since <= version <= self.until
@@ -147,7 +148,14 @@ def v(
     ignorable: bool = ...,
 ) -> T: ...
 @overload
-def v(since: int = ..., until: int = ..., *, nullable: int = ..., ignorable: bool = ...) -> Any: ...
+def v(
+    since: int = ...,
+    until: int = ...,
+    *,
+    nullable: int = ...,
+    ignorable: bool = ...,
+    may_be_kept: bool = ...,
+) -> Any: ...
 def v(
     since: int = 0,
     until: int = LAST_VERSION,
@@ -155,13 +163,16 @@ def v(
     default: Any = MISSING,
     nullable: int = 0,
     ignorable: bool = False,
+    may_be_kept: bool = False,
 ) -> Any:
     """A field of versions `since` to `until`, both included.
 
     `nullable` is the first version in which an optional field may be null. `ignorable` concerns
-    requests: the field may be lost without a word when the version cannot carry it.
+    requests: the field may be lost without a word when the version cannot carry it. A list that
+    `may_be_kept` may be a `Kept`, whose bytes are written once.
     """
     metadata = {"since": since, "until": until, "nullable": nullable, "ignorable": ignorable}
+    metadata["may_be_kept"] = may_be_kept
     return _dataclass_field(default, metadata)
 
 
@@ -312,6 +323,7 @@ def _field_spec(cls: type, field: dataclasses.Field[Any], hint: Any) -> FieldSpe
         tag=tag,
         ignorable=field.metadata.get("ignorable", False),
         default=default,
+        may_be_kept=field.metadata.get("may_be_kept", False),
     )
 
 

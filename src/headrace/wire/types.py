@@ -25,8 +25,20 @@ A null is length -1, or 0 in flexible versions. A nullable struct is led by an i
 
 from __future__ import annotations
 
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias, TypeVar
 from uuid import UUID
+
+T = TypeVar("T")
+
+
+class Kept(list[T]):
+    """Items that do not change any more: they are encoded once for each version."""
+
+    __slots__ = ("encoded",)
+
+    def __init__(self, items: list[T]) -> None:
+        super().__init__(items)
+        self.encoded: dict[int, bytes] = {}
 
 
 class Fixed:

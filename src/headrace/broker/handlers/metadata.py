@@ -40,6 +40,7 @@ from headrace.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from headrace.wire.types import Kept
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
@@ -169,14 +170,14 @@ class Described(NamedTuple):
 
     images: list[PartitionImage]
     brokers: dict[int, BrokerRegistration]
-    partitions: list[MetadataResponsePartition]
+    partitions: Kept[MetadataResponsePartition]
 
 
 def _remembered_partitions(
     broker: Broker, topic: TopicImage, listener: str
 ) -> list[MetadataResponsePartition]:
-    """To describe a thousand partitions takes milliseconds, to see that nothing has changed does
-    not. Nothing is remembered of a topic with a replica that is offline.
+    """To describe a thousand partitions and to encode that takes milliseconds, to see that nothing
+    has changed does not. Nothing is remembered of a topic with a replica that is offline.
     """
     remembered = broker.described
     key = (topic.name, listener)
@@ -195,7 +196,9 @@ def _remembered_partitions(
     if all_online and not any(each.offline_replicas for each in partitions):
         if len(remembered) >= _MOST_REMEMBERED:
             remembered.clear()
-        remembered[key] = Described(list(topic.partitions), dict(brokers), partitions)
+        kept = Kept(partitions)
+        remembered[key] = Described(list(topic.partitions), dict(brokers), kept)
+        return kept
     return partitions
 
 

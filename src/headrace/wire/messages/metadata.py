@@ -70,7 +70,7 @@ class MetadataResponseTopic:
     name: str | None = v(nullable=12)
     topic_id: Uuid = v(10, default=ZERO_UUID)
     is_internal: Bool = v(1, default=False)
-    partitions: list[MetadataResponsePartition]
+    partitions: list[MetadataResponsePartition] = v(may_be_kept=True)
     topic_authorized_operations: Int32 = v(8, default=-2147483648)
 
 
