@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.broker.handlers.produce import HANDLER
 from headrace.broker.portions import PORTION_ITEMS, Portions
 from headrace.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -15,6 +16,7 @@ from headrace.wire.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from headrace.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from headrace.wire.messages.produce import NodeEndpoint, ProduceResponse
 
 BY_PARTITION = Portions("topics", "topics", ("partitions", "partitions"))
 BY_TOPIC = Portions("topics", "topics", is_set=True)
@@ -66,6 +68,17 @@ def test_what_is_asked_for_twice_is_asked_once() -> None:
     portions = list(BY_TOPIC.cut(MetadataRequest(topics=topics)))
     names = [topic.name for portion in portions for topic in portion.topics or ()]
     assert names == [f"t{number}" for number in range(100)]
+
+
+def test_what_portions_gather_is_named_once() -> None:
+    """Leaders of partitions that are elsewhere: each portion names those of its own."""
+    portions = HANDLER.portions
+    assert portions is not None
+    here, there = (NodeEndpoint(node_id=n, host="h", port=n, rack=None) for n in (1, 2))
+    parts = [
+        ProduceResponse(responses=[], node_endpoints=nodes) for nodes in ([here], [here, there], [])
+    ]
+    assert portions.join(parts).node_endpoints == [here, there]
 
 
 def test_a_request_without_items_is_left_as_it_is() -> None:

@@ -2,9 +2,9 @@
 
 A frame of some kilobytes can name so many topics or groups that decoding it takes a tenth of a
 second and answering it more than a second. Such a request is decoded on the thread of
-`inspections`, its items are answered in portions, one portion in a turn of the event loop whoever
-sent it, and the response is encoded on the thread again. Until it is answered, nothing else of its
-connection is served.
+`inspections`, its items are answered in portions, one portion of all such requests in a turn of
+the event loop, and the response is encoded on the thread again. Until it is answered, nothing else
+of its connection is served.
 
 A request that cannot be cut has a limit of items, and its connection is closed beyond it.
 """

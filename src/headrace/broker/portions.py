@@ -26,6 +26,8 @@ class Portions:
     partitions: tuple[str, str] | None = None
     is_set: bool = False
     """Whether an item that is asked for twice is answered once."""
+    gathered: str | None = None
+    """A list of the response to which every portion may add, each entry once."""
 
     def weight(self, request: Any) -> int:
         """How many items must be answered."""
@@ -74,6 +76,9 @@ class Portions:
             if self.partitions is not None and answers and more:
                 self._close_gap(answers, more)
             answers += more
+            if self.gathered is not None:
+                known = getattr(first, self.gathered)
+                known += [each for each in getattr(response, self.gathered) if each not in known]
         return first
 
     def _close_gap(self, answers: list[Any], more: list[Any]) -> None:

@@ -453,5 +453,10 @@ HANDLER = Handler(
     advertised=(0, 13),
     keeps_request=False,  # its records are in the log
     inline_bytes=1 << 20,  # most of them are records, which are not decoded
-    portions=Portions("topic_data", "responses", ("partition_data", "partition_responses")),
+    portions=Portions(
+        "topic_data",
+        "responses",
+        ("partition_data", "partition_responses"),
+        gathered="node_endpoints",
+    ),
 )
