@@ -137,10 +137,16 @@ def per_request(checkout: Path, load: Load, requests: int) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.instructions", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.instructions",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--beside", type=Path, metavar="FOLDER", help="another checkout")
     parser.add_argument("--only", default="", metavar="TEXT", help="loads whose name contains it")
     options = parser.parse_args()
+    if options.beside and not (options.beside / "src" / "headrace").is_dir():
+        parser.error(f"{options.beside} is not a checkout: it has no src/headrace")
     if shutil.which("valgrind") is None:
         print("valgrind is missing; install it with the system's packages", file=sys.stderr)
         return 1
@@ -159,4 +165,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
