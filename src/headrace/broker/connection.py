@@ -15,6 +15,9 @@ What one client may cost the others is limited per connection:
 
 A client that sends more while its requests are kept, or for whom too much is held, is not read from
 until that is over: it feels a full window.
+
+A client that sends without waiting for answers (acks=0) may leave as soon as it has sent. What was
+received from it is served all the same, in its turns, and the connection counts until then.
 """
 
 from __future__ import annotations
@@ -61,6 +64,10 @@ class Later:
 
 
 LATER: Final = Later()
+
+
+def unanswered() -> None:
+    """`Call.on_abandoned` of a request that gets no answer: it is served though its client left."""
 
 
 class Call:
@@ -137,6 +144,7 @@ class Connection(asyncio.BufferedProtocol):
         "_unsent",
         "_writer_fd",
         "closed",
+        "ended",
         "inspected_until",
         "last_active",
         "on_closed",
@@ -173,7 +181,8 @@ class Connection(asyncio.BufferedProtocol):
         self._drained: asyncio.Event | None = None
         self._unsent: list[Call] = []  # whose times are taken, and whose answers are in `_out`
         self.received_ns = 0
-        self.closed = False
+        self.closed = False  # the client has gone
+        self.ended = False  # and all that must be served has been
         self.on_closed: Callable[[], None] | None = None  # what the client held is to be freed
         self.last_active = 0.0
         self.peer_host = ""
@@ -246,7 +255,7 @@ class Connection(asyncio.BufferedProtocol):
     def go_on(self) -> None:
         """It is this connection's turn again."""
         self._in_rotation = False
-        if not self.closed:
+        if not self.ended:
             self._serve()
 
     def _serve(self) -> None:
@@ -265,13 +274,17 @@ class Connection(asyncio.BufferedProtocol):
         except Exception as fault:
             self._on_fault(fault)
             return
-        if self._out and not self._blocked:
+        if self.closed:
+            self._abandon()
+        elif self._out and not self._blocked:
             self._flush()
         self._rest()
 
     def _rest(self) -> None:
         """After a turn: wait for the next one, for room, or for further requests."""
-        if self._refused or self.closed:
+        if self.closed and not (self._kept or self._pending):
+            self._end()
+        if self._refused or self.ended:
             return
         if self._is_full:
             self.pause()
@@ -309,15 +322,39 @@ class Connection(asyncio.BufferedProtocol):
             self._loop.remove_writer(self._writer_fd)
             os.close(self._writer_fd)
             self._writer_fd = -1
+        self._blocked = False
+        self._out_bytes = 0
+        self._abandon()
+        if self._refused:
+            self._drop()
+        self._rest()
+
+    def _abandon(self) -> None:
+        """The client has gone: nobody waits for answers, and only what gets none must be served."""
         self._out.clear()
-        self._kept.clear()
-        if self._muted is not None:
-            self._muted.cancel()
         self._unsent.clear()
+        self._held_bytes = 0
         pending, self._pending = self._pending, deque()
         for call in pending:
-            if call.chunks is None and call.on_abandoned is not None:
+            if call.chunks is not None:
+                continue
+            if call.on_abandoned is unanswered:
+                self.expect(call)
+            elif call.on_abandoned is not None:
                 call.on_abandoned()
+
+    def _drop(self) -> None:
+        """Serve nothing more of what this client has sent."""
+        self._kept.clear()
+        self._pending.clear()
+
+    def _end(self) -> None:
+        """Nothing is left of this connection."""
+        if self.ended:
+            return
+        self.ended = True
+        if self._muted is not None:
+            self._muted.cancel()
         if self.on_closed is not None:
             self.on_closed()
         if self._drained is not None:
@@ -345,7 +382,7 @@ class Connection(asyncio.BufferedProtocol):
 
         Nothing is read any more: a client that sends on would keep the broker from stopping.
         """
-        if not self.closed:
+        if not self.ended:
             self.pause()
             self._drained = asyncio.Event()
             if not self.idle:
@@ -376,6 +413,9 @@ class Connection(asyncio.BufferedProtocol):
         """Answer a call announced by `expect`; an empty list means that nothing is sent."""
         call.chunks = chunks
         if self.closed:
+            if not self.ended:
+                self._abandon()
+                self._rest()
             return
         pending = self._pending
         out = self._out
@@ -409,11 +449,18 @@ class Connection(asyncio.BufferedProtocol):
         self._refused = self._halted = True
         if not self.closed:
             self._transport.abort()
+        else:
+            self._drop()
+            self._rest()
 
     def close(self) -> None:
-        """Close when nothing is left to send."""
+        """Close when nothing is left to send; what was not looked at yet is not."""
+        self._refused = self._halted = True
         if not self.closed:
             self._transport.close()
+        else:
+            self._drop()
+            self._rest()
 
     # -- the socket -------------------------------------------------------------------------------
 
@@ -431,8 +478,11 @@ class Connection(asyncio.BufferedProtocol):
                     left -= self._send_chunks()
         except BlockingIOError:
             self._block()
+        except ConnectionError:
+            self._transport.abort()  # the client has gone; what it sent before is served
+            out.clear()
         except OSError as fault:
-            # The peer went away, or the log file did; either way this answer cannot be finished.
+            # The log file went away, say: this answer cannot be finished.
             logs.SOCKET_SERVER.debug("Sending to %s failed: %s", self.peer_host, fault)
             self.abort()
         if self._unsent and not out:

@@ -16,7 +16,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker import logs
-from headrace.broker.connection import LATER, Call, Connection
+from headrace.broker.connection import LATER, Call, Connection, unanswered
 from headrace.broker.large_requests import SMALL_BYTES, LargeRequests, PortionCall
 from headrace.broker.portions import PORTION_ITEMS, Portions
 from headrace.broker.quotas import timed
@@ -52,6 +52,8 @@ class Handler:
     inline_bytes: int = SMALL_BYTES
     # The list whose items may be answered a portion at a time; None if they belong together.
     portions: Portions | None = None
+    # Whether a request gets no answer, and so is served though its client has left; None: never.
+    unanswered: Callable[[Any], bool] | None = None
 
     @property
     def name(self) -> str:
@@ -159,6 +161,8 @@ class Dispatcher:
             connection.expect(call)
         elif type(answer) is types.CoroutineType:
             call.held_bytes = size
+            if handler.unanswered is not None and handler.unanswered(request):
+                call.on_abandoned = unanswered
             connection.expect(call)
             self._work(answer, call, handler)
         elif answer is not None:

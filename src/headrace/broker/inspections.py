@@ -123,7 +123,7 @@ def _ready_at(connection: Connection) -> float:
 
 
 def _why_dropped(connection: Connection, work: _Work, now: float) -> ClientFault | None:
-    if connection.closed or work.outcome.done():
+    if connection.ended or work.outcome.done():
         return ClientFault(Error.NETWORK_EXCEPTION, "the client has gone")
     if now >= work.deadline:
         return ClientFault(

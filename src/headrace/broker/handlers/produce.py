@@ -262,9 +262,10 @@ def _in_turn(
         _end_turn(connection, turn)
 
     async def wait() -> Answer:
-        task = asyncio.current_task()
-        assert task is not None
-        call.on_abandoned = task.cancel  # the request of a client that has gone occupies no memory
+        if call.on_abandoned is None:  # the request of a client that has gone occupies no memory
+            task = asyncio.current_task()
+            assert task is not None
+            call.on_abandoned = task.cancel
         try:
             try:
                 async with asyncio.timeout_at(deadline):
@@ -459,4 +460,5 @@ HANDLER = Handler(
         ("partition_data", "partition_responses"),
         gathered="node_endpoints",
     ),
+    unanswered=lambda request: request.acks == 0,
 )
