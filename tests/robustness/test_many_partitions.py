@@ -5,18 +5,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from headrace.errors import Error
 from headrace.testing import Broker
 from headrace.wire.messages.api_versions import ApiVersionsRequest
 from headrace.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from tests.clients.raw import Connection
+from tests.clients.raw import Connection, batch_of
+from tests.clients.records import numbered_records
 from tests.clients.requests import (
     CREATE_TOPICS_VERSION,
     LATEST,
+    await_topic,
+    create_topic,
     create_topics_request,
     offset_at,
+    produced_bytes,
 )
 
 PARTITIONS = 4000
@@ -76,3 +81,21 @@ def test_others_are_served_while_thousands_of_partitions_come_and_go() -> None:
         assert last.error_code == Error.NONE
         assert share_of_longest_wait(broker, delete) < 0.5
         assert not [path for path in broker.data_dir.glob("many-*") if "-delete" not in path.name]
+
+
+def test_many_partitions_are_spread_and_survive_a_kill(tmp_path: Path) -> None:
+    """A thread makes the folders of many: as even as one after the other, and as good."""
+    folders = [tmp_path / "a", tmp_path / "b"]
+    settings = {"log.dirs": ",".join(map(str, folders)), "broker.id": 0}
+    with Broker(settings) as broker:
+        with Connection(broker.bootstrap_servers) as connection:
+            create_topic(connection, "many", partitions=151)
+            batch = batch_of(numbered_records(3))
+            assert produced_bytes(connection, "many", batch, partition=150).error_code == 0
+        counts = sorted(len(list(folder.glob("many-*"))) for folder in folders)
+        assert counts == [75, 76]
+        broker.kill()
+        broker.start()
+        with Connection(broker.bootstrap_servers) as connection:
+            await_topic(connection, "many", 151)
+            assert offset_at(connection, "many", LATEST, partition=150).offset == 3

@@ -14,6 +14,7 @@ import os
 import random
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -61,7 +62,8 @@ HANDING_OVER: Final = 6  # Kafka's number for a broker that is about to stop
 _BLOCKING_THREADS: Final = 8
 _TREE_THREADS: Final = 2
 _DRAIN_TIMEOUT_S: Final = 10
-_GC_YOUNG_OBJECTS: Final = 50_000
+_GC_YOUNG_OBJECTS: Final = 10_000  # looking at them all takes 2 ms
+_GIL_S: Final = 0.0005  # how long a thread that computes may keep the event loop waiting
 _KEPT_BYTES: Final = 16 << 20
 _SESSION_EVICTION_MS: Final = 120_000  # as Kafka: a session idle for two minutes may be replaced
 
@@ -179,6 +181,7 @@ def run(
         keep_large_blocks(_KEPT_BYTES)
         # Requests leave no cycles behind; searching for some every 700 objects only costs time.
         gc.set_threshold(_GC_YOUNG_OBJECTS, 20, 50)
+        sys.setswitchinterval(_GIL_S)
         for listener in running.listeners:
             announce(f"broker ready on {listener.host or '0.0.0.0'}:{listener.port}")
         if metrics_url := await running.serve_metrics():

@@ -66,7 +66,10 @@ if TYPE_CHECKING:
 _MAX_OPS: Final = 500
 _MAX_TRIES: Final = 20
 _RETRY_S: Final = 1.0
-_SLICE_S: Final = 0.005
+_SLICE_S: Final = 0.001
+# Logs that are made on the event loop, and as one work of a thread.
+_FEW_LOGS: Final = 4
+_LOGS_AT_ONCE: Final = 50
 
 _LOG_SETTINGS = frozenset(field.name for field in dataclasses.fields(LogConfig))
 
@@ -323,11 +326,37 @@ class Metadata:
         if not changes:
             return
         self._storage.withdraw([each.topic for each in changes if type(each) is TopicDeleted])
+        for change in changes:
+            await self._make_logs(change)
         await _in_slices(step for change in changes for step in self._follow(change))
         await self._storage.sync_deletions()
         self._retry_if_needed()
         for watcher in self.watchers:
             watcher(changes)
+
+    async def _make_logs(self, change: Change) -> None:
+        """Have a thread make the logs of new partitions, unless they are few."""
+        match change:
+            case TopicCreated(topic, _):
+                first = 0
+            case PartitionsAdded(topic, first):
+                pass
+            case _:
+                return
+        known = self.image.topics.get(topic.name)
+        if not self._serves or known is None or known.id != topic.id:
+            return  # it is deleted already
+        here = [
+            index
+            for index in range(first, len(topic.partitions))
+            if (image := self.image.partition(topic.name, index)) is not None
+            and self._storage.broker_id in image.replicas
+        ]
+        if len(here) <= _FEW_LOGS:
+            return
+        config = self.log_config(topic.name)
+        for start in range(0, len(here), _LOGS_AT_ONCE):
+            await self._storage.make_ahead(topic, here[start : start + _LOGS_AT_ONCE], config)
 
     def _follow(self, change: Change) -> Iterator[None]:
         """Do what a change means here; yields where others may be served in between."""

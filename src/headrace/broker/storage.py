@@ -2,14 +2,17 @@
 
 Everything that touches a log runs on the event loop, except fsync, which would stop every client:
 it runs in a thread, and while it runs further appends gather behind it, so that any number of
-waiting producers share one fsync.
+waiting producers share one fsync. Where many partitions come at once their folders are made in a
+thread, too: each takes a disk up to a millisecond.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
@@ -164,6 +167,46 @@ class Storage:
             else:
                 self._leave(topic_partition)
         self.unserved.pop(topic_partition, None)
+
+    async def make_ahead(
+        self, topic: TopicImage, indexes: Sequence[int], config: LogConfig
+    ) -> None:
+        """Make the logs of new partitions in a thread, for `apply` to find.
+
+        What cannot be made is left to `apply`, which tells why.
+        """
+        coming: Counter[str] = Counter()
+        wanted: list[tuple[LogDirectory, TopicPartition]] = []
+        for index in indexes:
+            topic_partition = TopicPartition(topic.name, index)
+            if self._may_be_made(topic_partition):
+                home = choose_directory(self.directories, self.cordoned, coming)
+                coming[home.path] += 1
+                wanted.append((home, topic_partition))
+        now_ms = self._clock.now_ms()
+
+        def make() -> list[tuple[LogDirectory, PartitionLog]]:
+            made = []
+            with suppress(OSError, ClientFault):
+                for home, topic_partition in wanted:
+                    made.append((home, home.make(topic_partition, topic.id, config, now_ms)))
+            return made
+
+        for home, log in await self.in_thread(make):
+            home.logs[log.topic_partition] = log
+
+    def _may_be_made(self, topic_partition: TopicPartition) -> bool:
+        """Whether nothing of a partition is here, not even in ruins."""
+        return (
+            topic_partition not in self.partitions
+            and topic_partition not in self._deleting
+            and any(directory.online for directory in self.directories)
+            and not any(
+                topic_partition in kept
+                for directory in self.directories
+                for kept in (directory.logs, directory.without_room, directory.quarantined)
+            )
+        )
 
     def _open(
         self, topic: TopicImage, topic_partition: TopicPartition, config: LogConfig

@@ -270,6 +270,14 @@ class LogDirectory:
         self, topic_partition: TopicPartition, topic_id: UUID, config: LogConfig, now_ms: int
     ) -> PartitionLog:
         """An empty log in a new folder."""
+        log = self.make(topic_partition, topic_id, config, now_ms)
+        self.logs[topic_partition] = log
+        return log
+
+    def make(
+        self, topic_partition: TopicPartition, topic_id: UUID, config: LogConfig, now_ms: int
+    ) -> PartitionLog:
+        """An empty log in a new folder that is not one of `logs` yet; a thread may do it."""
         self._check_online()
         folder = self._folder(topic_partition)
         if self._disk.exists(folder):
@@ -278,14 +286,14 @@ class LogDirectory:
                 Error.KAFKA_STORAGE_ERROR, f"{topic_partition} cannot be created: {reason}"
             )
         try:
-            log = PartitionLog.create(self._disk, folder, topic_partition, topic_id, config, now_ms)
+            return PartitionLog.create(
+                self._disk, folder, topic_partition, topic_id, config, now_ms
+            )
         except OSError:
             # Half a folder must not keep the next try from making a whole one.
             if self._disk.exists(folder):
                 self._disk.remove_folder(folder)
             raise
-        self.logs[topic_partition] = log
-        return log
 
     def assign_topic_id(self, topic_partition: TopicPartition, topic_id: UUID) -> None:
         """Hold a log to its topic's id; one from before topics had ids gets it now."""
