@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from headrace.broker.connection import LATER
+from headrace.broker.call import LATER
 from headrace.broker.dispatch import Handler
 from headrace.broker.groups import OFFSETS
 from headrace.broker.handlers import (

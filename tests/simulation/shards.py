@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-from headrace.broker.connection import LATER
+from headrace.broker.call import LATER
 from headrace.coordinator.effects import Caller, Effects, TransactionMarkers
 from headrace.coordinator.host import Host, HostState, InternalTopic, Shard
 from headrace.coordinator.partitioner import partition_for

@@ -30,6 +30,7 @@ from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING, Final, cast
 
 from headrace.broker import logs
+from headrace.broker.call import Call, Chunk, unanswered
 from headrace.broker.turns import CONNECTION_FRAMES, CONNECTION_NS
 from headrace.errors import HeadraceError
 from headrace.log import LogSlice
@@ -38,8 +39,6 @@ from headrace.wire.frame import BadFrame, FrameReader
 
 if TYPE_CHECKING:
     from headrace.broker.dispatch import Dispatcher
-    from headrace.broker.quotas import Account
-    from headrace.broker.request_times import RequestWatch
     from headrace.broker.server import Listener
 
 _MAX_IOV: Final = 512
@@ -55,65 +54,6 @@ _CHUNK_BYTES: Final = 64
 _SLICE_BYTES: Final = 256
 # A turn of the event loop that is older than this gives no connection a second read.
 _LONG_TURN_S: Final = 0.002
-
-Chunk = Buffer | LogSlice
-
-
-class Later:
-    """The type of `LATER`: the handler keeps the call and replies when it can."""
-
-
-LATER: Final = Later()
-
-
-def unanswered() -> None:
-    """`Call.on_abandoned` of a request that gets no answer: it is served though its client left."""
-
-
-class Call:
-    """One request being answered: who asked, in which version, and where the answer goes."""
-
-    __slots__ = (
-        "account",
-        "answered_ns",
-        "began_ns",
-        "chunks",
-        "client_id",
-        "connection",
-        "correlation_id",
-        "handled_ns",
-        "held_bytes",
-        "on_abandoned",
-        "queued_ns",
-        "received_ns",
-        "throttle_ms",
-        "version",
-        "watch",
-    )
-
-    # Set while `watch` is, which knows what they mean.
-    received_ns: int
-    began_ns: int
-    handled_ns: int
-    answered_ns: int
-    queued_ns: int
-
-    def __init__(
-        self, connection: Connection, version: int, correlation_id: int, client_id: str | None
-    ) -> None:
-        self.connection = connection
-        self.version = version
-        self.correlation_id = correlation_id
-        self.client_id = client_id
-        self.chunks: Sequence[Chunk] | None = (
-            None  # None until answered; empty = no answer (acks=0)
-        )
-        # While it is pending: the size of its request, or of its answer that waits for others.
-        self.held_bytes = 0
-        self.on_abandoned: Callable[[], object] | None = None  # the client left before the answer
-        self.account: Account | None = None  # None where no quota is active
-        self.throttle_ms = 0  # for how long a quota keeps the answer back
-        self.watch: RequestWatch | None = None  # None where nobody wants to know the times
 
 
 class Connection(asyncio.BufferedProtocol):

@@ -36,7 +36,7 @@ from headrace.replica.waiters import CommitWaiter
 from headrace.types import TopicPartition
 
 if TYPE_CHECKING:
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.broker.metadata import Metadata
     from headrace.broker.storage import Storage
     from headrace.replica.partition import Partition

@@ -16,7 +16,8 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker import logs
-from headrace.broker.connection import LATER, Call, Connection, unanswered
+from headrace.broker.call import LATER, Call, unanswered
+from headrace.broker.connection import Connection
 from headrace.broker.large_requests import SMALL_BYTES, LargeRequests, PortionCall
 from headrace.broker.portions import PORTION_ITEMS, Portions
 from headrace.broker.quotas import timed

@@ -17,7 +17,8 @@ from dataclasses import fields, is_dataclass
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Final
 
-from headrace.broker.connection import LATER, MAX_HELD_BYTES, Call, Connection
+from headrace.broker.call import LATER, Call
+from headrace.broker.connection import MAX_HELD_BYTES, Connection
 from headrace.errors import HeadraceError
 from headrace.runtime.steps import Steps
 from headrace.wire.header import decode_request_header, encode_response

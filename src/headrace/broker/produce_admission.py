@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.wire.messages.produce import ProduceRequest
 
 TRANSACTIONAL_BIT: Final = 0x10

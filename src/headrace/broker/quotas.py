@@ -33,7 +33,7 @@ from headrace.security.quotas.limits import (
 from headrace.security.quotas.rates import Window
 
 if TYPE_CHECKING:
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.cluster.image import Change, ClusterImage
     from headrace.runtime.clock import Clock

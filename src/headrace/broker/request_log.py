@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from headrace.broker import logs
 
 if TYPE_CHECKING:
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.broker.request_times import RequestWatch, Times
 
 _STAGES: Final = (

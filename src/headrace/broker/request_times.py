@@ -30,7 +30,7 @@ from headrace.broker.error_counts import ErrorCounter, error_counter
 from headrace.broker.request_log import log_request
 
 if TYPE_CHECKING:
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 STAGES: Final = (
     "requestqueuetimems",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from headrace.broker.connection import LATER, Call
+from headrace.broker.call import LATER, Call
 from headrace.broker.dispatch import Answer, reply
 from headrace.errors import Error
 

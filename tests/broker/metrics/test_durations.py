@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace.broker.connection import Call
+from headrace.broker.call import Call
 from headrace.broker.error_counts import error_counter
 from headrace.broker.request_times import Durations, RequestWatch, quantiles
 from headrace.errors import Error

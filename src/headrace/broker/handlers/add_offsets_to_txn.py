@@ -23,7 +23,7 @@ from headrace.wire.messages.add_offsets_to_txn import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: AddOffsetsToTxnRequest, call: Call) -> Answer:

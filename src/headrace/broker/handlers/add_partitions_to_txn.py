@@ -29,7 +29,7 @@ from headrace.wire.messages.add_partitions_to_txn import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 _BATCHED_SINCE: Final = 4
 

@@ -30,7 +30,7 @@ from headrace.wire.messages.alter_client_quotas import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: AlterClientQuotasRequest, call: Call) -> Answer:

@@ -35,7 +35,7 @@ from headrace.wire.messages.alter_configs import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: AlterConfigsRequest, call: Call) -> Answer:

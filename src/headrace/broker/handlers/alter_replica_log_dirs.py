@@ -28,7 +28,7 @@ from headrace.wire.messages.alter_replica_log_dirs import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: AlterReplicaLogDirsRequest, call: Call) -> Answer:

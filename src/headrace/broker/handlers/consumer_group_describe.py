@@ -24,7 +24,7 @@ from headrace.wire.messages.consumer_group_describe import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: ConsumerGroupDescribeRequest, call: Call) -> Answer:

@@ -27,7 +27,7 @@ from headrace.wire.messages.create_partitions import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.broker.quotas import Mutations
 
 

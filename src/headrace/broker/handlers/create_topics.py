@@ -33,7 +33,7 @@ from headrace.wire.messages.create_topics import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.broker.quotas import Mutations
 
 _chance = random.SystemRandom()

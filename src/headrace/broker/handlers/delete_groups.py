@@ -24,7 +24,7 @@ from headrace.wire.messages.delete_groups import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: DeleteGroupsRequest, call: Call) -> Answer:

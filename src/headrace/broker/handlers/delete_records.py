@@ -27,7 +27,7 @@ from headrace.wire.messages.delete_records import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.replica.partition import Partition
 
 _LOOK_AGAIN_S: Final = 0.02

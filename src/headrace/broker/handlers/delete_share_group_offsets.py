@@ -19,7 +19,7 @@ from headrace.wire.messages.delete_share_group_offsets import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: DeleteShareGroupOffsetsRequest, call: Call) -> Answer:

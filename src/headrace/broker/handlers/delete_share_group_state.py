@@ -14,7 +14,7 @@ from headrace.wire.messages.delete_share_group_state import DeleteShareGroupStat
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: DeleteShareGroupStateRequest, call: Call) -> Answer:

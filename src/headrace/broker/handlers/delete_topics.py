@@ -25,7 +25,7 @@ from headrace.wire.messages.delete_topics import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.broker.quotas import Mutations
 
 

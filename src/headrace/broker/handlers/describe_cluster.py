@@ -21,7 +21,7 @@ from headrace.wire.messages.describe_cluster import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 _BROKERS: Final = 1
 _CONTROLLERS: Final = 2

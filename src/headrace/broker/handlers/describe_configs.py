@@ -38,7 +38,7 @@ from headrace.wire.messages.describe_configs import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: DescribeConfigsRequest, call: Call) -> Answer:

@@ -32,7 +32,7 @@ from headrace.wire.messages.describe_share_group_offsets import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 _NOT_KNOWN: Final = -1
 

@@ -25,7 +25,7 @@ from headrace.wire.messages.describe_topic_partitions import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.cluster.image import TopicImage
 
 _MOST_PARTITIONS: Final = 2000  # max.request.partition.size.limit

@@ -22,7 +22,7 @@ from headrace.wire.messages.describe_transactions import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: DescribeTransactionsRequest, call: Call) -> Answer:

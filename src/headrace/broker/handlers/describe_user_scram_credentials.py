@@ -27,7 +27,7 @@ from headrace.wire.messages.describe_user_scram_credentials import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 _MECHANISMS: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 _ITERATIONS: Final = re.compile(r"(?:^|,)iterations=(\d{1,9})(?:,|$)")

@@ -28,7 +28,7 @@ from headrace.wire.messages.elect_leaders import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 _Election = Callable[[ClusterImage, str, int], PartitionChanged]
 

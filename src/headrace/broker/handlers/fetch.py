@@ -27,7 +27,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker import leader_hints
-from headrace.broker.connection import LATER
+from headrace.broker.call import LATER
 from headrace.broker.dispatch import Answer, Handler, reply
 from headrace.broker.sessions import NO_SESSION
 from headrace.errors import ClientFault, Error
@@ -48,7 +48,7 @@ from headrace.wire.messages.fetch import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.broker.replication_throttle import ReplicationThrottle
     from headrace.broker.sessions import FetchPlan, WantedPartition
     from headrace.replica.partition import Partition

@@ -26,7 +26,7 @@ from headrace.wire.messages.find_coordinator import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.broker.coordinators import Coordinators
 
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 ACCEPTED: Final = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)
 # After these a client must learn its subscription anew, and need not wait for that.

@@ -40,7 +40,7 @@ from headrace.wire.messages.incremental_alter_configs import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 _LOGGER: Final = ResourceType.BROKER_LOGGER
 

@@ -15,7 +15,7 @@ from headrace.wire.messages.initialize_share_group_state import InitializeShareG
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: InitializeShareGroupStateRequest, call: Call) -> Answer:

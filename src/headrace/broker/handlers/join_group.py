@@ -18,7 +18,7 @@ from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupRespons
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: JoinGroupRequest, call: Call) -> Answer:

@@ -16,7 +16,7 @@ from headrace.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResp
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: LeaveGroupRequest, call: Call) -> Answer:

@@ -22,7 +22,7 @@ from headrace.wire.messages.list_config_resources import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 _KNOWN: Final = tuple(ResourceType)
 

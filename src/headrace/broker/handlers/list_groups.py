@@ -19,7 +19,7 @@ from headrace.wire.messages.list_groups import ListGroupsRequest, ListGroupsResp
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: ListGroupsRequest, call: Call) -> Answer:

@@ -40,7 +40,7 @@ from headrace.wire.messages.list_offsets import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.log import PartitionLog
     from headrace.replica.partition import Partition
 

@@ -21,7 +21,7 @@ from headrace.wire.messages.list_transactions import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: ListTransactionsRequest, call: Call) -> Answer:

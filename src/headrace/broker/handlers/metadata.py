@@ -44,7 +44,7 @@ from headrace.wire.types import Kept
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.cluster.image import BrokerRegistration, PartitionImage, TopicImage
 
 _chance = random.SystemRandom()

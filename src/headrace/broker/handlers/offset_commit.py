@@ -22,7 +22,7 @@ from headrace.wire.messages.offset_commit import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: OffsetCommitRequest, call: Call) -> Answer:

@@ -14,7 +14,7 @@ from headrace.wire.messages.offset_delete import OffsetDeleteRequest, OffsetDele
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: OffsetDeleteRequest, call: Call) -> Answer:

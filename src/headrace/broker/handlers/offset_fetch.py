@@ -26,7 +26,7 @@ from headrace.wire.messages.offset_fetch import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: OffsetFetchRequest, call: Call) -> Answer:

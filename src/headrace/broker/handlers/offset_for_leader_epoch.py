@@ -23,7 +23,7 @@ from headrace.wire.messages.offset_for_leader_epoch import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: OffsetForLeaderEpochRequest, call: Call) -> Answer:

@@ -32,7 +32,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker import leader_hints
-from headrace.broker.connection import LATER
+from headrace.broker.call import LATER
 from headrace.broker.dispatch import Answer, Handler, reply
 from headrace.broker.portions import Portions
 from headrace.broker.produce_admission import (
@@ -67,7 +67,8 @@ from headrace.wire.messages.produce import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call, Connection
+    from headrace.broker.call import Call
+    from headrace.broker.connection import Connection
     from headrace.broker.transactional_writes import Unsettled
     from headrace.replica.partition import Partition
 

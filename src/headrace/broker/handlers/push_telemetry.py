@@ -31,7 +31,7 @@ from headrace.wire.messages.push_telemetry import PushTelemetryRequest, PushTele
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.broker.telemetry.store import ClientInstance, ClientMetrics
 
 _MOST_UNPACKED: Final = 16  # times what is accepted packed: no bomb gets further

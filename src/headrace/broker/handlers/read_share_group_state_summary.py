@@ -16,7 +16,7 @@ from headrace.wire.messages.read_share_group_state_summary import ReadShareGroup
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: ReadShareGroupStateSummaryRequest, call: Call) -> Answer:

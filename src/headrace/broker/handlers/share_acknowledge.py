@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker import leader_hints
-from headrace.broker.connection import Call
+from headrace.broker.call import Call
 from headrace.broker.dispatch import Answer, Handler
 from headrace.broker.share_requests import (
     Acknowledging,

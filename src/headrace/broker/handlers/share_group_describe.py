@@ -26,7 +26,7 @@ from headrace.wire.messages.share_group_describe import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: ShareGroupDescribeRequest, call: Call) -> Answer:

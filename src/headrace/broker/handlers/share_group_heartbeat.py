@@ -22,7 +22,7 @@ from headrace.wire.messages.share_group_heartbeat import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: ShareGroupHeartbeatRequest, call: Call) -> Answer:

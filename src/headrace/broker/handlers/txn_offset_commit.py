@@ -34,7 +34,7 @@ from headrace.wire.messages.txn_offset_commit import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.broker.remote_transactions import RemoteTransactions
 
 _ABORTABLE_SINCE: Final = 4

@@ -17,7 +17,7 @@ from headrace.wire.messages.write_share_group_state import WriteShareGroupStateR
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
 
 
 def handle(broker: Broker, request: WriteShareGroupStateRequest, call: Call) -> Answer:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.connection import LATER
+from headrace.broker.call import LATER
 from headrace.broker.dispatch import Answer, Handler, reply
 from headrace.coordinator.effects import ProducerIdentity, TransactionMarkers
 from headrace.errors import ClientFault, Error
@@ -30,7 +30,7 @@ from headrace.wire.messages.write_txn_markers import (
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.connection import Call
+    from headrace.broker.call import Call
     from headrace.replica.partition import Partition
 
 _LONGEST_WAIT_S: Final = 2.0
