@@ -67,7 +67,13 @@ def test_a_killed_broker_is_survived(cluster: Cluster, capsys: pytest.CaptureFix
     assert len(led) == len(moved) == 13
     for number, (leader, replicas, _) in led.items():
         survivors = [each for each in replicas if each != 0]
-        assert moved[number] == (leader if leader != 0 else survivors[0], replicas, survivors)
+        now_leads, now_replicas, isr = moved[number]
+        assert now_replicas == replicas
+        if isr == survivors:
+            assert now_leads == (leader if leader != 0 else survivors[0])
+        else:  # a survivor was too slow for a while; it stands last when it has caught up
+            assert now_leads in isr
+            assert set(isr) <= set(survivors)
     assert "[1, 2]" in after
     assert "27 messages read, " in after
     assert "no partition is under-replicated" in after
