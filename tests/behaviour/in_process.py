@@ -17,6 +17,7 @@ from pathlib import Path
 import uvloop
 
 from headrace.broker import app
+from headrace.broker.machine import OsMachine
 from headrace.cluster.broker_config import BrokerConfig
 
 TIMEOUT_SECONDS = 30
@@ -56,7 +57,7 @@ def in_process_broker(data: Path, **settings: str) -> Iterator[InProcessBroker]:
     stop = asyncio.Event()
 
     async def main() -> None:
-        running = await app.start(config)
+        running = await app.start(config, OsMachine())
         address = f"127.0.0.1:{running.listeners[0].port}"
         started.append(InProcessBroker(address, asyncio.get_running_loop()))
         ready.set()

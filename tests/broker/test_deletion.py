@@ -133,7 +133,7 @@ async def alone(
         here = Alone(disk, tree, storage, metadata)
         storage.call_when_all_lost(here.lost.append)
         finish_deletions(tree, storage)
-        await adopt(metadata, storage, 1)
+        await adopt(metadata, storage, 1, uuid.uuid4)
         metadata.serve()
         yield here
         for directory in storage.directories:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from headrace.broker.app import RunningBroker, start
+from headrace.broker.machine import OsMachine
 from headrace.broker.replication_throttle import ReplicationThrottle
 from headrace.broker.transactional_writes import must_ask
 from headrace.cluster.broker_config import BrokerConfig
@@ -202,7 +203,7 @@ def test_a_change_of_any_dynamic_key_is_obeyed(tmp_path: Path) -> None:
             "log.dirs": str(tmp_path),
             "listeners": "PLAINTEXT://127.0.0.1:0",
         }
-        running = await start(BrokerConfig(settings | {"metrics.listener": ""}))
+        running = await start(BrokerConfig(settings | {"metrics.listener": ""}), OsMachine())
         try:
             await running.broker.metadata.change(new_topic)
             await running.broker.groups.create_topic()

@@ -6,7 +6,6 @@ topic whose deletion a crash interrupted is deleted, not adopted.
 
 from __future__ import annotations
 
-import uuid
 from typing import TYPE_CHECKING
 
 from headrace.broker import logs
@@ -16,6 +15,9 @@ from headrace.coordination.tree import Tree
 from headrace.types import ZERO_UUID
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from uuid import UUID
+
     from headrace.broker.metadata import Metadata
     from headrace.broker.storage import Storage
     from headrace.log import PartitionLog
@@ -28,7 +30,9 @@ def finish_deletions(tree: Tree, storage: Storage) -> None:
         tree.delete(layout.deleted_topic_path(name))
 
 
-async def adopt(metadata: Metadata, storage: Storage, broker_id: int) -> None:
+async def adopt(
+    metadata: Metadata, storage: Storage, broker_id: int, new_id: Callable[[], UUID]
+) -> None:
     """Make topics of the partition folders that nobody in the cluster knows."""
     for name, found in storage.unknown_logs(metadata.image).items():
         if name in metadata.image.topics:
@@ -36,7 +40,7 @@ async def adopt(metadata: Metadata, storage: Storage, broker_id: int) -> None:
                 "Folders of %s belong to another topic of that name and are not served", name
             )
             continue
-        topic = _topic(name, found, broker_id)
+        topic = _topic(name, found, broker_id, new_id)
 
         def decide(_: ClusterImage, topic: TopicImage = topic) -> list[Change]:
             return [TopicCreated(topic)]
@@ -45,9 +49,11 @@ async def adopt(metadata: Metadata, storage: Storage, broker_id: int) -> None:
         logs.LOG_MANAGER.info("Adopted %s with %d partitions", name, len(topic.partitions))
 
 
-def _topic(name: str, found: list[PartitionLog], broker_id: int) -> TopicImage:
+def _topic(
+    name: str, found: list[PartitionLog], broker_id: int, new_id: Callable[[], UUID]
+) -> TopicImage:
     """A topic that fits the folders; partitions between them that are missing begin empty."""
-    topic_id = next((log.topic_id for log in found if log.topic_id != ZERO_UUID), uuid.uuid4())
+    topic_id = next((log.topic_id for log in found if log.topic_id != ZERO_UUID), None) or new_id()
     highest = max(log.topic_partition.partition for log in found)
     epochs = {log.topic_partition.partition: log.leader_epochs.latest_epoch for log in found}
     partitions = [

@@ -11,12 +11,11 @@ import asyncio
 import gc
 import logging
 import os
-import random
 import signal
 import socket
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -31,7 +30,8 @@ from headrace.broker.dispatch import Dispatcher
 from headrace.broker.groups import build_groups
 from headrace.broker.handlers import HANDLERS
 from headrace.broker.housekeeping import Housekeeping
-from headrace.broker.listening import bind, bind_metrics, follow_limits
+from headrace.broker.listening import bind_metrics, follow_limits
+from headrace.broker.machine import Machine, OsMachine
 from headrace.broker.markers import Markers
 from headrace.broker.metadata import Metadata
 from headrace.broker.moves import Moves
@@ -52,7 +52,6 @@ from headrace.cluster import store
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.errors import HeadraceError
 from headrace.runtime.allocator import keep_large_blocks
-from headrace.runtime.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     from headrace.broker.cluster_role import ClusterRole
@@ -83,8 +82,8 @@ class RunningBroker:
     cleaner: LogCleaner
     session: Session
     role: ClusterRole | None
-    executor: ThreadPoolExecutor
-    tree_executor: ThreadPoolExecutor
+    executor: Executor
+    tree_executor: Executor
     metrics_socket: socket.socket | None
     metrics: MetricsEndpoint | None = None
 
@@ -173,7 +172,7 @@ def run(
             reasons.append(reason)
             stop.set()
 
-        running = await start(config, metrics_socket)
+        running = await start(config, OsMachine(), metrics_socket)
         running.broker.storage.call_when_all_lost(give_up)
         # Everything built so far lives as long as the process: no need to look at it again.
         gc.collect()
@@ -204,25 +203,27 @@ def _has_log_settings(config: BrokerConfig) -> bool:
     return any(map(config.get, keys)) or not {"LOG_DIR", "KAFKA_LOG4J_OPTS"}.isdisjoint(os.environ)
 
 
-async def start(config: BrokerConfig, metrics_socket: socket.socket | None = None) -> RunningBroker:
-    """Build and start a broker; it serves clients when this returns.
+async def start(
+    config: BrokerConfig, machine: Machine, metrics_socket: socket.socket | None = None
+) -> RunningBroker:
+    """Build and start a broker on a machine; it serves clients when this returns.
 
     Metrics are served on a socket that is taken already, or on `metrics.listener`.
     """
     _log_settings(config)
     loop = asyncio.get_running_loop()
+    clock = machine.clock
     reporter = Reporter()
-    listeners = bind(config, loop, reporter)
+    listeners = machine.listen(config, reporter)
     if metrics_socket is None:
         metrics_socket = bind_metrics(config)
     if metrics_socket is not None:
         reporter.take_times()
     reporter.follow_request_log()
-    executor = ThreadPoolExecutor(_BLOCKING_THREADS, thread_name_prefix="headrace")
-    tree_executor = ThreadPoolExecutor(_TREE_THREADS, thread_name_prefix="headrace-tree")
-    clock = SystemClock()
+    executor = machine.threads(_BLOCKING_THREADS, "headrace")
+    tree_executor = machine.threads(_TREE_THREADS, "headrace-tree")
     try:
-        node = await loop.run_in_executor(tree_executor, open_node, config)
+        node = await loop.run_in_executor(tree_executor, open_node, config, machine)
     except BaseException:
         for listener in listeners:
             listener.stop_accepting()
@@ -235,20 +236,20 @@ async def start(config: BrokerConfig, metrics_socket: socket.socket | None = Non
         # One broker alone starts without any of this.
         from headrace.broker.cluster_role import ClusterRole
 
-        metadata = await _cluster_metadata(config, node, session, storage)
-        role = ClusterRole(config, node, session, metadata, storage, clock, listeners)
+        metadata = await _cluster_metadata(config, node, session, storage, machine)
+        role = ClusterRole(config, node, session, metadata, storage, machine, listeners)
         await load_logs(node.directories, metadata, clock, executor)
         storage.check_single_homes()
         await role.join()
     else:
-        metadata = _own_metadata(config, node, session, storage, clock, listeners)
+        metadata = _own_metadata(config, node, session, storage, machine, listeners)
         await load_logs(node.directories, metadata, clock, executor)
         storage.check_single_homes()
         finish_deletions(node.tree, storage)
-        await adopt(metadata, storage, node.broker_id)
+        await adopt(metadata, storage, node.broker_id, machine.new_id)
     await metadata.rotate_passwords()
     metadata.serve()
-    broker = _build(config, node, session, storage, metadata, clock, executor, reporter, role)
+    broker = _build(config, node, session, storage, metadata, machine, executor, reporter, role)
     follow_limits(listeners, metadata, broker.gate, executor)
     dispatcher = Dispatcher(broker, HANDLERS)
     housekeeping = Housekeeping(broker, listeners)
@@ -282,10 +283,18 @@ def _log_settings(config: BrokerConfig) -> None:
 
 
 async def _cluster_metadata(
-    config: BrokerConfig, node: Node, session: Session, storage: Storage
+    config: BrokerConfig, node: Node, session: Session, storage: Storage, machine: Machine
 ) -> Metadata:
     image = await session.call(store.load_image)
-    return Metadata(node.broker_id, session, image, config, storage, in_cluster=True)
+    return Metadata(
+        node.broker_id,
+        session,
+        image,
+        config,
+        storage,
+        in_cluster=True,
+        on_decision=machine.on_decision,
+    )
 
 
 def _own_metadata(
@@ -293,16 +302,23 @@ def _own_metadata(
     node: Node,
     session: Session,
     storage: Storage,
-    clock: Clock,
+    machine: Machine,
     listeners: list[Listener],
 ) -> Metadata:
     """The cluster of one: this broker is registered, and the controller, before it reads."""
-    tree, now_ms = node.tree, clock.now_ms()
+    tree, now_ms = node.tree, machine.clock.now_ms()
     broker = registration(config, node, listeners, store.next_broker_epoch(tree, node.broker_id))
     store.register(tree, broker, now_ms)
     controllership = store.elect_controller(tree, node.broker_id, now_ms)
+    image = store.load_image(tree)
     metadata = Metadata(
-        node.broker_id, session, store.load_image(tree), config, storage, in_cluster=False
+        node.broker_id,
+        session,
+        image,
+        config,
+        storage,
+        in_cluster=False,
+        on_decision=machine.on_decision,
     )
     metadata.controllership = controllership
     return metadata
@@ -314,20 +330,21 @@ def _build(
     session: Session,
     storage: Storage,
     metadata: Metadata,
-    clock: Clock,
-    executor: ThreadPoolExecutor,
+    machine: Machine,
+    executor: Executor,
     reporter: Reporter,
     role: ClusterRole | None,
 ) -> Broker:
     loop = asyncio.get_running_loop()
+    clock = machine.clock
     producer_ids = ProducerIds(session, node.broker_id)
     markers = Markers(metadata, storage, clock, None if role is None else role.peers)
-    shares = build_shares(metadata, storage, clock)
+    shares = build_shares(metadata, storage, machine)
     share_states = ShareStates(
         node.broker_id, shares, metadata, None if role is None else role.peers
     )
-    groups = build_groups(metadata, storage, clock, share_states)
-    transactions = build_transactions(metadata, storage, clock, producer_ids, markers)
+    groups = build_groups(metadata, storage, machine, share_states)
+    transactions = build_transactions(metadata, storage, machine, producer_ids, markers)
     markers.groups, markers.transactions = groups, transactions
     groups.lead()
     transactions.lead()
@@ -336,9 +353,9 @@ def _build(
     quotas = Quotas(config, metadata.image, clock)
     gate = ConnectionGate(lambda: metadata.config, metadata.image, quotas.limits, clock, loop)
     metadata.watchers += [quotas.on_changes, gate.on_changes]
-    draw = random.SystemRandom()
     return Broker(
         id=node.broker_id,
+        machine=machine,
         clock=clock,
         loop=loop,
         reporter=reporter,
@@ -348,7 +365,7 @@ def _build(
         fetch_sessions=FetchSessions(
             config.get_int("max.incremental.fetch.session.cache.slots"),
             _SESSION_EVICTION_MS,
-            lambda: draw.randrange(1, 1 << 31),
+            lambda: 1 + machine.chance.randrange((1 << 31) - 1),
         ),
         producer_ids=producer_ids,
         groups=groups,

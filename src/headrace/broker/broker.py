@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headrace.broker.dispatch import Handler
     from headrace.broker.handlers.metadata import Described
     from headrace.broker.isr import IsrKeeper
+    from headrace.broker.machine import Machine
     from headrace.broker.markers import Markers
     from headrace.broker.metadata import Metadata
     from headrace.broker.moves import Moves
@@ -45,6 +46,7 @@ class Broker:
     """One running broker."""
 
     id: int
+    machine: Machine
     clock: Clock
     loop: asyncio.AbstractEventLoop
     reporter: Reporter

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from headrace.broker import logs
 from headrace.broker.controller import Controller
+from headrace.broker.dialling import PeerSettings
 from headrace.broker.fetchers import ReplicaFetchers
 from headrace.broker.full_disks import FullDisks
 from headrace.broker.isr import IsrKeeper
 from headrace.broker.membership import Membership
 from headrace.broker.node import registration
-from headrace.broker.peers import Peers, PeerSettings
+from headrace.broker.peers import Peers
 from headrace.broker.remote_transactions import RemoteTransactions
 from headrace.broker.replication_throttle import ReplicationThrottle
 from headrace.cluster.partitions import replicas_lost
@@ -24,6 +25,7 @@ from headrace.types import TopicPartition
 
 if TYPE_CHECKING:
     from headrace.broker.coordinators import Coordinators
+    from headrace.broker.machine import Machine
     from headrace.broker.markers import Markers
     from headrace.broker.metadata import Metadata
     from headrace.broker.node import Node
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from headrace.broker.storage import Storage
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.coordinator.transaction.shard import TransactionShard
-    from headrace.runtime.clock import Clock
 
 _RETRY_S: Final = 1.0
 # A namesake that died without a word is gone after its session time-out, give or take a tick.
@@ -49,10 +50,13 @@ class ClusterRole:
         session: Session,
         metadata: Metadata,
         storage: Storage,
-        clock: Clock,
+        machine: Machine,
         listeners: list[Listener],
     ) -> None:
-        self.peers = Peers(node.broker_id, lambda: metadata.image, PeerSettings.of(config))
+        clock = machine.clock
+        self.peers = Peers(
+            node.broker_id, lambda: metadata.image, PeerSettings.of(config), machine.connect
+        )
         self.isr = IsrKeeper(
             metadata, storage, clock, lambda: metadata.config.get_int("replica.lag.time.max.ms")
         )
@@ -61,7 +65,7 @@ class ClusterRole:
         self._patience_ms = config.get_int("zookeeper.session.timeout.ms") + _PATIENCE_SLACK_MS
         self._metadata = metadata
         self._storage = storage
-        self._clock = clock
+        self._machine = machine
         self._membership = Membership(
             session,
             metadata,
@@ -87,7 +91,7 @@ class ClusterRole:
             self._membership.epoch,
             self.peers,
             storage,
-            self._clock,
+            self._machine,
             lambda: metadata.config,
         )
         metadata.watchers.append(self._fetchers.on_changes)

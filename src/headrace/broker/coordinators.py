@@ -8,8 +8,6 @@ nobody but its own groups, who are told COORDINATOR_LOAD_IN_PROGRESS.
 from __future__ import annotations
 
 import asyncio
-import random
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -37,10 +35,10 @@ from headrace.types import TopicPartition
 
 if TYPE_CHECKING:
     from headrace.broker.call import Call
+    from headrace.broker.machine import Machine
     from headrace.broker.metadata import Metadata
     from headrace.broker.storage import Storage
     from headrace.replica.partition import Partition
-    from headrace.runtime.clock import Clock
 
 S = TypeVar("S", bound=Shard)
 T = TypeVar("T")
@@ -49,7 +47,6 @@ Work = Callable[[S, Caller, int], Effects]
 """What a request wants of a shard: (shard, caller, now_ms) -> effects."""
 
 _RELOAD_AFTER_S: Final = 1.0
-_chance = random.SystemRandom()
 
 
 class TopicsView:
@@ -85,7 +82,7 @@ class Coordinators(Generic[S]):
         topic: InternalTopic[S],
         metadata: Metadata,
         storage: Storage,
-        clock: Clock,
+        machine: Machine,
         *,
         partition_count: int,
         topic_configs: Mapping[str, str],
@@ -99,7 +96,8 @@ class Coordinators(Generic[S]):
         self._topic = topic
         self._metadata = metadata
         self._storage = storage
-        self._clock = clock
+        self._machine = machine
+        self._clock = machine.clock
         self._wanted_partitions = partition_count
         self._topic_configs = topic_configs
         self._commit_timeout_key = commit_timeout_key
@@ -111,7 +109,7 @@ class Coordinators(Generic[S]):
         self._reloading: set[int] = set()  # hosts that are loaded anew, or soon will be
         self._timers: dict[int, tuple[int, asyncio.TimerHandle]] = {}
         # Deadlines must not jump with the wall clock, but records carry its time.
-        self._start_ms = clock.now_ms() - clock.monotonic_ms()
+        self._start_ms = self._clock.now_ms() - self._clock.monotonic_ms()
         metadata.watchers.append(self._on_changes)
 
     @property
@@ -144,7 +142,8 @@ class Coordinators(Generic[S]):
             if not config.is_set(factor):
                 replicas = min(replicas, max(len(image.brokers), 1))
             topic = NewTopic(name, self._wanted_partitions, replicas, configs=self._topic_configs)
-            return [create_topic(image, topic, TopicDefaults(), chance=_chance, new_id=uuid.uuid4)]
+            chance, new_id = self._machine.chance, self._machine.new_id
+            return [create_topic(image, topic, TopicDefaults(), chance=chance, new_id=new_id)]
 
         await self._metadata.change(decide)
 

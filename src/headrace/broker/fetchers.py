@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 from zlib import crc32
 
@@ -23,12 +22,12 @@ from headrace.replica.waiters import CommitWaiter
 from headrace.runtime.disk import is_passing
 
 if TYPE_CHECKING:
+    from headrace.broker.machine import Machine
     from headrace.broker.peers import Peers
     from headrace.broker.storage import Storage
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.log.directory import LogDirectory
     from headrace.replica.partition import Partition
-    from headrace.runtime.clock import Clock
     from headrace.types import TopicPartition
     from headrace.wire.messages.fetch import FetchResponse
 
@@ -73,14 +72,15 @@ class ReplicaFetchers:
         broker_epoch: int,
         peers: Peers,
         storage: Storage,
-        clock: Clock,
+        machine: Machine,
         config: Callable[[], BrokerConfig],
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
         self.peers = peers
         self.storage = storage
-        self.clock = clock
+        self.clock = machine.clock
+        self.stopwatch = machine.stopwatch
         self.config = config
         self.throttle = ReplicationThrottle("follower", broker_id, peers.image)
         self._fetchers: dict[tuple[int, int], _Fetcher] = {}  # (leader, number)
@@ -198,7 +198,7 @@ class _Fetcher:
 
     def _begin_anew(self, asked: int) -> None:
         """Give up the request that was under way, if it still is."""
-        now = monotonic()
+        now = self._owner.stopwatch()
         if (
             self._asked == asked
             and self._machine.in_flight
@@ -270,13 +270,13 @@ class _Fetcher:
     async def _take(self, response: FetchResponse) -> Fetched:
         """Append what came; others get their turn between the partitions of a large answer."""
         fetched = Fetched()
-        turn_ends = monotonic() + _TURN_S
-        clock = self._owner.clock
+        clock, stopwatch = self._owner.clock, self._owner.stopwatch
+        turn_ends = stopwatch() + _TURN_S
         now_ms, wall_ms = clock.monotonic_ms(), clock.now_ms()
         for _ in self._machine.take(response, now_ms, fetched, wall_ms=wall_ms):
-            if monotonic() > turn_ends:
+            if stopwatch() > turn_ends:
                 await asyncio.sleep(0)
-                turn_ends = monotonic() + _TURN_S
+                turn_ends = stopwatch() + _TURN_S
         return fetched
 
     async def _pause(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -24,12 +23,12 @@ from headrace.coordinator.host import Host, InternalTopic
 from headrace.errors import InvariantViolated
 
 if TYPE_CHECKING:
+    from headrace.broker.machine import Machine
     from headrace.broker.metadata import Metadata
     from headrace.broker.share_states import ShareStates
     from headrace.broker.storage import Storage
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.replica.partition import Partition
-    from headrace.runtime.clock import Clock
 
 _MINUTE_MS: Final = 60_000
 
@@ -45,7 +44,7 @@ OFFSETS: Final[InternalTopic[GroupShard]] = InternalTopic(
 
 
 def build_groups(
-    metadata: Metadata, storage: Storage, clock: Clock, share_states: ShareStates
+    metadata: Metadata, storage: Storage, machine: Machine, share_states: ShareStates
 ) -> Coordinators[GroupShard]:
     config = metadata.config
     topics = TopicsView(metadata)
@@ -55,7 +54,7 @@ def build_groups(
         return GroupShard(
             read_settings(metadata.config),
             topics,
-            uuid.uuid4,
+            machine.new_id,
             overrides=lambda group: metadata.image.group_configs.get(group, {}),
         )
 
@@ -66,7 +65,7 @@ def build_groups(
         OFFSETS,
         metadata,
         storage,
-        clock,
+        machine,
         partition_count=config.get_int("offsets.topic.num.partitions"),
         topic_configs={
             "cleanup.policy": "compact",

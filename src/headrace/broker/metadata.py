@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 _MAX_OPS: Final = 500
 _MAX_TRIES: Final = 20
 _RETRY_S: Final = 1.0
+_MOST_LOG_CONFIGS: Final = 1_000
 _SLICE_S: Final = 0.001
 # Logs that are made on the event loop, and as one work of a thread.
 _FEW_LOGS: Final = 4
@@ -94,6 +95,7 @@ class Metadata:
         storage: Storage,
         *,
         in_cluster: bool,
+        on_decision: Callable[[Sequence[Op], Controllership], None] = lambda *_: None,
     ) -> None:
         self.image = image
         self.in_cluster = in_cluster
@@ -106,8 +108,9 @@ class Metadata:
         self._unreadable: list[str] = []  # passwords that were encrypted with another secret
         self._storage = storage
         storage.known = image.partition
+        self._on_decision = on_decision
         self._changing = asyncio.Lock()
-        self._default_log_config: LogConfig | None = None
+        self._log_configs: dict[tuple[tuple[str, str], ...], LogConfig] = {}  # by overrides
         self._group_configs: dict[str, Mapping[str, Any]] = {}  # those that somebody asked for
         self._serves = False  # the logs follow only once they are loaded
         # Notes in the tree: of deleted topics whose folders are gone for good, and of those whose
@@ -135,7 +138,7 @@ class Metadata:
             )
         self._unreadable = unreadable
         self.config = self._static_config.with_dynamic(own, self.image.cluster_default_config)
-        self._default_log_config = None
+        self._log_configs.clear()
         self._group_configs.clear()
         self._cordon()
 
@@ -174,7 +177,10 @@ class Metadata:
         """Write and apply; False if the tree has moved on, and the image has caught up with it."""
         for part in chunks(changes, _MAX_OPS) if self.in_cluster else [changes]:
             await self._free_names(part)
-            ops = ops_for(self.image, part, controllership=controllership or self.controllership)
+            right = controllership or self.controllership
+            ops = ops_for(self.image, part, controllership=right)
+            if right is not None:
+                self._on_decision(ops, right)
             deleted = [] if self.in_cluster else [c.topic for c in part if type(c) is TopicDeleted]
             # A deleted topic's folders must not be adopted after a crash: see decision 0003.
             notes = [Create(layout.deleted_topic_path(topic.name)) for topic in deleted]
@@ -489,13 +495,14 @@ class Metadata:
 
     def log_config(self, topic: str) -> LogConfig:
         """The settings of a topic's logs: its own, over the broker's, over the defaults."""
-        overrides = self.image.topic_configs.get(topic)
-        if not overrides:
-            # Most topics have no settings of their own and share one object.
-            if self._default_log_config is None:
-                self._default_log_config = self._build_log_config({})
-            return self._default_log_config
-        return self._build_log_config(overrides)
+        overrides = self.image.topic_configs.get(topic, {})
+        key = tuple(overrides.items())
+        config = self._log_configs.get(key)
+        if config is None:
+            if len(self._log_configs) >= _MOST_LOG_CONFIGS:
+                self._log_configs.clear()
+            config = self._log_configs[key] = self._build_log_config(overrides)
+        return config
 
     def group_config(self, group: str) -> Mapping[str, Any]:
         """The settings of a group by Kafka's names: its own, over the broker's, over the defaults.

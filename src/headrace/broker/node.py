@@ -9,33 +9,30 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import uuid
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from headrace.broker import logs
 from headrace.cluster import store
 from headrace.cluster.image import BrokerRegistration, Endpoint
-from headrace.coordination.sqlite import SqliteTree
 from headrace.errors import ConfigError, HeadraceError
 from headrace.log import meta_properties
 from headrace.log.directory import LoadReport, LogDirectory
 from headrace.log.moving import settle_moves
-from headrace.runtime.descriptors import files_within, raise_limit
-from headrace.runtime.os_disk import OsDisk
 from headrace.types import uuid_to_text
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
+    from headrace.broker.machine import Machine
     from headrace.broker.metadata import Metadata
     from headrace.broker.server import Listener
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.coordination.tree import Tree
     from headrace.runtime.clock import Clock
     from headrace.runtime.disk import Disk
-
-TREE_FILE: Final = "__coordination.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,63 +45,42 @@ class Node:
     open_tree: Callable[[], Tree]
 
 
-def open_node(config: BrokerConfig) -> Node:
+def open_node(config: BrokerConfig, machine: Machine) -> Node:
     """Take possession of everything; blocks until ZooKeeper answers."""
-    disk = OsDisk(files_within(raise_limit()))
+    disk = machine.open_disk()
     paths = [os.path.abspath(path) for path in config.log_dirs]
     owners = [meta_properties.read(disk, path) for path in paths]
     known_cluster = next((owner.cluster_id for owner in owners if owner), None)
-    open_tree = _opener(config, disk, paths[0])
+    open_tree = machine.tree_opener(config, disk, paths[0])
     tree = open_tree()
     try:
         # A tree that was lost must not be mistaken for this cluster's: it gets an id of its own.
         new_id = None if config.get("zookeeper.connect") else known_cluster
         cluster_id = store.initialize(
-            tree, lambda: new_id or uuid_to_text(uuid.uuid4()).replace("-", "A")
+            tree, lambda: new_id or uuid_to_text(machine.new_id()).replace("-", "A")
         )
         broker_id = config.broker_id
         if broker_id < 0:
             known_id = next((owner.node_id for owner in owners if owner), None)
             broker_id = known_id if known_id is not None else _generated_id(config, tree)
-        directories = _open_directories(disk, paths, cluster_id, broker_id)
+        directories = _open_directories(disk, paths, cluster_id, broker_id, machine.new_id)
     except BaseException:
         tree.close()
         raise
     return Node(broker_id, directories, tree, open_tree)
 
 
-def _opener(config: BrokerConfig, disk: Disk, folder: str) -> Callable[[], Tree]:
-    hosts = config.get("zookeeper.connect")
-    if not hosts:
-        disk.make_folder(folder)
-        return lambda: SqliteTree(f"{folder}/{TREE_FILE}")
-    session_timeout_ms = config.get_int("zookeeper.session.timeout.ms")
-    connection_timeout_ms = config.get("zookeeper.connection.timeout.ms") or session_timeout_ms
-
-    def connect() -> Tree:
-        # kazoo is loaded only where there is a ZooKeeper.
-        from headrace.coordination import zookeeper
-
-        return zookeeper.connect(
-            hosts,
-            session_timeout_ms=session_timeout_ms,
-            connection_timeout_ms=connection_timeout_ms,
-        )
-
-    return connect
-
-
 def _open_directories(
-    disk: Disk, paths: list[str], cluster_id: str, broker_id: int
+    disk: Disk, paths: list[str], cluster_id: str, broker_id: int, new_id: Callable[[], UUID]
 ) -> list[LogDirectory]:
     directories: list[LogDirectory] = []
     try:
         for path in paths:
             directory = LogDirectory.open(
-                disk, path, cluster_id=cluster_id, node_id=broker_id, uuid_factory=uuid.uuid4
+                disk, path, cluster_id=cluster_id, node_id=broker_id, uuid_factory=new_id
             )
             directories += [directory]
-        for done in settle_moves(disk, directories, uuid.uuid4):
+        for done in settle_moves(disk, directories, new_id):
             logs.LOG_MANAGER.warning("%s", done)
     except (HeadraceError, OSError):
         for directory in directories:

@@ -12,27 +12,18 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker.peer_connection import PeerConnection, PeerLost
 from headrace.errors import Error, HeadraceError
-from headrace.wire.frame import FrameReader
 
 if TYPE_CHECKING:
-    from headrace.cluster.broker_config import BrokerConfig
+    from headrace.broker.dialling import Connect, PeerSettings
     from headrace.cluster.image import BrokerRegistration, ClusterImage, Endpoint
 
-_SCRATCH_BYTES: Final = 64 * 1024
 _MIN_BACKOFF_S: Final = 0.05  # as Kafka's clients: reconnect.backoff.ms
 _MAX_BACKOFF_S: Final = 1.0  # reconnect.backoff.max.ms
-# Closing drops what was not delivered. The kernel would go on sending it for minutes, and a marker
-# that arrives after its transaction, because it was asked for anew, would end the next one.
-_DISCARD: Final = struct.pack("ii", 1, 0)  # struct linger: on, for 0 seconds
-# A response may exceed replica.fetch.response.max.bytes by one batch, and has headers besides.
-_SLACK_BYTES: Final = 64 << 20
 
 
 class PeerUnreachable(HeadraceError):
@@ -53,36 +44,20 @@ def error_named(code: int) -> Error:
         return Error.UNKNOWN_SERVER_ERROR
 
 
-@dataclass(frozen=True, slots=True)
-class PeerSettings:
-    """What a broker's settings say about its connections to others."""
-
-    listener: str  # the name of the inter-broker listener
-    connect_timeout_ms: int = 10_000
-    receive_buffer_bytes: int = -1  # -1: as the system likes
-    max_response_bytes: int = (10 << 20) + _SLACK_BYTES
-
-    @classmethod
-    def of(cls, config: BrokerConfig) -> PeerSettings:
-        return cls(
-            listener=config.inter_broker_listener,
-            connect_timeout_ms=min(config.get_int("replica.socket.timeout.ms"), 10_000),
-            receive_buffer_bytes=config.get_int("replica.socket.receive.buffer.bytes"),
-            max_response_bytes=config.get_int("replica.fetch.response.max.bytes") + _SLACK_BYTES,
-        )
-
-
 class Peers:
     """Connections to other brokers; `image` gives the cluster as it is known now."""
 
     def __init__(
-        self, broker_id: int, image: Callable[[], ClusterImage], settings: PeerSettings
+        self,
+        broker_id: int,
+        image: Callable[[], ClusterImage],
+        settings: PeerSettings,
+        connect: Connect,
     ) -> None:
         self.broker_id = broker_id  # whom all others know us as
         self.image = image
         self._settings = settings
-        self._loop = asyncio.get_running_loop()
-        self._scratch = bytearray(_SCRATCH_BYTES)  # shared, see FrameReader
+        self._connect = connect
         self._channels: dict[tuple[int, str], _Channel] = {}
         self._closed = False
 
@@ -131,58 +106,8 @@ class Peers:
 
     async def connect(self, endpoint: Endpoint, channel: str) -> PeerConnection:
         """A new connection that knows the versions of the other side; OSError or PeerLost."""
-        settings = self._settings
-        timeout_s = settings.connect_timeout_ms / 1000
         client_id = f"broker-{self.broker_id}-{channel}"
-        async with asyncio.timeout(timeout_s):
-            sock = await self._open_socket(endpoint)
-            try:
-                _, connection = await self._loop.create_connection(
-                    lambda: PeerConnection(
-                        self._loop,
-                        client_id,
-                        FrameReader(
-                            settings.max_response_bytes,
-                            self._scratch,
-                            grain=settings.max_response_bytes,
-                        ),
-                    ),
-                    sock=sock,
-                )
-            except BaseException:
-                sock.close()
-                raise
-            try:
-                await connection.negotiate(timeout_s)
-            except BaseException:
-                connection.abort("it did not report its versions")
-                raise
-        return connection
-
-    async def _open_socket(self, endpoint: Endpoint) -> socket.socket:
-        found = await self._loop.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
-        fault: OSError | None = None
-        for family, kind, protocol, _, address in found:
-            sock = socket.socket(family, kind, protocol)
-            try:
-                sock.setblocking(False)
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _DISCARD)
-                if self._settings.receive_buffer_bytes > 0:
-                    # Before connect: the window that is offered depends on it.
-                    sock.setsockopt(
-                        socket.SOL_SOCKET, socket.SO_RCVBUF, self._settings.receive_buffer_bytes
-                    )
-                await self._loop.sock_connect(sock, address)
-            except OSError as error:
-                sock.close()
-                fault = error
-            except BaseException:
-                sock.close()
-                raise
-            else:
-                return sock
-        raise fault or OSError("its name has no address")
+        return await self._connect(endpoint, client_id, self._settings)
 
 
 class _Channel:

@@ -15,10 +15,10 @@ from headrace.coordinator.share.shard import ShareSettings, ShareShard
 from headrace.errors import InvariantViolated
 
 if TYPE_CHECKING:
+    from headrace.broker.machine import Machine
     from headrace.broker.metadata import Metadata
     from headrace.broker.storage import Storage
     from headrace.replica.partition import Partition
-    from headrace.runtime.clock import Clock
 
 
 def _end_transaction(_shard: ShareShard, _producer: ProducerIdentity, _commit: bool) -> None:
@@ -34,7 +34,9 @@ STATE: Final[InternalTopic[ShareShard]] = InternalTopic(
 )
 
 
-def build_shares(metadata: Metadata, storage: Storage, clock: Clock) -> Coordinators[ShareShard]:
+def build_shares(
+    metadata: Metadata, storage: Storage, machine: Machine
+) -> Coordinators[ShareShard]:
     config = metadata.config
     settings = ShareSettings(
         updates_per_snapshot=config.get_int(
@@ -53,7 +55,7 @@ def build_shares(metadata: Metadata, storage: Storage, clock: Clock) -> Coordina
         STATE,
         metadata,
         storage,
-        clock,
+        machine,
         partition_count=config.get_int("share.coordinator.state.topic.num.partitions"),
         topic_configs={
             "cleanup.policy": "delete",

@@ -13,12 +13,12 @@ from headrace.coordinator.transaction.settings import TransactionSettings
 from headrace.coordinator.transaction.shard import TransactionShard
 
 if TYPE_CHECKING:
+    from headrace.broker.machine import Machine
     from headrace.broker.markers import Markers
     from headrace.broker.metadata import Metadata
     from headrace.broker.producer_ids import ProducerIds
     from headrace.broker.storage import Storage
     from headrace.replica.partition import Partition
-    from headrace.runtime.clock import Clock
 
 
 def _replay(
@@ -39,7 +39,7 @@ STATE: Final[InternalTopic[TransactionShard]] = InternalTopic(
 def build_transactions(
     metadata: Metadata,
     storage: Storage,
-    clock: Clock,
+    machine: Machine,
     producer_ids: ProducerIds,
     markers: Markers,
 ) -> Coordinators[TransactionShard]:
@@ -63,7 +63,7 @@ def build_transactions(
         STATE,
         metadata,
         storage,
-        clock,
+        machine,
         partition_count=config.get_int("transaction.state.log.num.partitions"),
         topic_configs={
             "cleanup.policy": "compact",

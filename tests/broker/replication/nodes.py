@@ -17,10 +17,12 @@ from typing import Any, cast
 from uuid import uuid4
 
 from headrace.broker.broker import Broker
+from headrace.broker.dialling import PeerSettings
 from headrace.broker.dispatch import Dispatcher, Handler
 from headrace.broker.fetchers import ReplicaFetchers
 from headrace.broker.handlers import api_versions, fetch
-from headrace.broker.peers import Peers, PeerSettings
+from headrace.broker.machine import OsMachine
+from headrace.broker.peers import Peers
 from headrace.broker.quotas import Quotas
 from headrace.broker.replication_throttle import ReplicationThrottle
 from headrace.broker.reporter import Reporter
@@ -122,10 +124,12 @@ class Nodes:
         directory.load(lambda _: LogConfig(), clock.now_ms())
         storage = Storage([directory], clock, loop, self._executor, broker_id=broker_id)
         storage.known = self.image.partition
-        peers = Peers(broker_id, lambda: self.image, PeerSettings(LISTENER))
+        machine = OsMachine(clock)
+        settings = PeerSettings(LISTENER)
+        peers = Peers(broker_id, lambda: self.image, settings, machine.connect)
         known = self.image.brokers.get(broker_id)
         epoch = known.epoch + 1 if known else broker_id
-        fetchers = ReplicaFetchers(broker_id, epoch, peers, storage, clock, lambda: config)
+        fetchers = ReplicaFetchers(broker_id, epoch, peers, storage, machine, lambda: config)
         storage.fetchers = fetchers
         nudges = Nudges()
         listener = await self._listen(broker_id, storage, clock, nudges, port)

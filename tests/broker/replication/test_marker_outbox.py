@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from headrace.broker.dialling import Dialler, PeerSettings
 from headrace.broker.marker_outbox import MarkerOutboxes
-from headrace.broker.peers import Peers, PeerSettings
+from headrace.broker.peers import Peers
 from headrace.coordinator.effects import ProducerIdentity, TransactionMarkers
 from headrace.errors import Error
 from headrace.types import TopicPartition
@@ -82,7 +83,7 @@ def test_what_gathers_while_a_request_is_under_way_leaves_together() -> None:
         go_on = asyncio.Event()
         async with fake_broker({WriteTxnMarkersRequest: answer}) as fake:
             image = image_of({2: fake.port})
-            peers = Peers(1, lambda: image, PeerSettings(LISTENER))
+            peers = Peers(1, lambda: image, PeerSettings(LISTENER), Dialler().connect)
             outboxes = MarkerOutboxes(peers)
             first = ending(1)
             outboxes.put(2, first, orders(0))
@@ -114,7 +115,7 @@ def test_a_broker_that_cannot_be_reached_is_told_to_the_sender() -> None:
     """Nothing is repeated here: every partition comes back with NETWORK_EXCEPTION."""
 
     async def story() -> None:
-        peers = Peers(1, lambda: image_of({}), PeerSettings(LISTENER))
+        peers = Peers(1, lambda: image_of({}), PeerSettings(LISTENER), Dialler().connect)
         outboxes = MarkerOutboxes(peers)
         each = ending(1)
         outboxes.put(2, each, orders(0))
@@ -136,7 +137,7 @@ def test_a_coordinator_that_resigned_sends_no_more() -> None:
 
         async with fake_broker({WriteTxnMarkersRequest: answer}) as fake:
             image = image_of({2: fake.port})
-            peers = Peers(1, lambda: image, PeerSettings(LISTENER))
+            peers = Peers(1, lambda: image, PeerSettings(LISTENER), Dialler().connect)
             outboxes = MarkerOutboxes(peers)
             resigned, current = ending(1), ending(2)
             outboxes.put(2, resigned, orders(0))
@@ -159,7 +160,7 @@ def test_two_transactions_of_one_producer_need_two_requests() -> None:
 
         async with fake_broker({WriteTxnMarkersRequest: answer}) as fake:
             image = image_of({2: fake.port})
-            peers = Peers(1, lambda: image, PeerSettings(LISTENER))
+            peers = Peers(1, lambda: image, PeerSettings(LISTENER), Dialler().connect)
             outboxes = MarkerOutboxes(peers)
             both = [ending(1), ending(1, commit=False)]
             for each in both:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from headrace.broker.peers import Peers, PeerSettings, PeerUnreachable
+from headrace.broker.dialling import Dialler, PeerSettings
+from headrace.broker.peers import Peers, PeerUnreachable
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.image import BrokerRegistration, ClusterImage, Endpoint
 from headrace.testing import Broker
@@ -30,7 +31,7 @@ def broker() -> Iterator[Broker]:
 
 
 def peers_of(image: ClusterImage, settings: PeerSettings = SETTINGS) -> Peers:
-    return Peers(1, lambda: image, settings)
+    return Peers(1, lambda: image, settings, Dialler().connect)
 
 
 async def metadata(_request: Any) -> MetadataResponse:

@@ -2,8 +2,7 @@
 
 What runs is `headrace.broker.app.start` and everything that it wires: handlers, coordinators,
 replicas, fetchers, the controller. Only the machine is another one: the loop and its threads, the
-clock, the disk, ZooKeeper, and what lies between brokers. Programs find a machine by asking the
-operating system; here they find the one of the loop that runs them (`machines`).
+clock, the disk, ZooKeeper, and what lies between brokers (`headrace.broker.machine`).
 
 A life ends by `kill`, in the middle of anything, or by `shut_down`, in order. The disk outlives it.
 """
@@ -13,26 +12,21 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import random
 import sys
-import time
-import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Final
-from unittest.mock import patch
 from uuid import UUID
 
-from headrace.broker import app, cluster_role, metadata, node
+from headrace.broker import app
 from headrace.broker.app import RunningBroker
+from headrace.broker.dialling import PeerSettings
 from headrace.broker.dispatch import Dispatcher
 from headrace.broker.handlers import HANDLERS
 from headrace.broker.peer_connection import PeerLost
-from headrace.broker.peers import Peers
+from headrace.broker.reporter import Reporter
 from headrace.broker.server import ConnectionLimits
 from headrace.cluster.broker_config import BrokerConfig
-from headrace.cluster.configs import topic_log_config
 from headrace.cluster.controller import Controllership
 from headrace.cluster.image import Endpoint
 from headrace.coordination.tree import Op
@@ -89,16 +83,6 @@ class BrokerDisk(KillableDisk):
         return disk
 
 
-class _NoCleaner:
-    """Replicas compact on their own, and could not be compared any more."""
-
-    def __init__(self, *_: object) -> None: ...
-
-    def start(self) -> None: ...
-
-    async def stop(self) -> None: ...
-
-
 class _Listener:
     """Where the network finds the dispatcher of a broker."""
 
@@ -151,12 +135,11 @@ class BrokerLife(Served):
         self.network = network
         self.rng = chance.of("broker", broker_id)
         self.loop = SimulatedLoop(self.name, schedule)  # type: ignore[abstract]
-        self.loop.machine = self
         self.running: RunningBroker | None = None
         self.fault: BaseException | None = None  # why it ended by itself
         self.tree: SimulatedTree | None = None
         self.is_ending = False
-        self.on_decision: Callable[[list[Op], Controllership], None] = lambda *_: None
+        self.on_decision: Callable[[Sequence[Op], Controllership], None] = lambda *_: None
         self.looked_at: dict[Any, tuple[int, ...]] = {}  # replicas as the witness saw them last
         self._stopwatch_s = 0.0
         self._config = config
@@ -182,7 +165,7 @@ class BrokerLife(Served):
         self.loop.call_soon(self._start)
 
     def _start(self) -> None:
-        task = self.loop.create_task(app.start(self._config))
+        task = self.loop.create_task(app.start(self._config, self))
         task.add_done_callback(self._on_started)
 
     def _on_started(self, task: asyncio.Task[RunningBroker]) -> None:
@@ -209,17 +192,43 @@ class BrokerLife(Served):
         self.network.break_node(self.name)
         self._keeper.look_at_links()
 
-    # What programs find on this machine.
+    # What the broker asks of its machine.
 
-    def threads(self, _count: int, thread_name_prefix: str) -> DiskThreads | TreeThreads:
-        return self._calls if thread_name_prefix.endswith("tree") else self._fsyncs
+    @property
+    def chance(self) -> Random:
+        return self.rng
 
-    def open_tree(self) -> SimulatedTree:
+    def new_id(self) -> UUID:
+        return UUID(int=self.rng.getrandbits(128), version=4)
+
+    def threads(self, _count: int, name: str) -> Any:
+        return self._calls if name.endswith("tree") else self._fsyncs
+
+    def listen(self, _config: BrokerConfig, _reporter: Reporter) -> list[Any]:
+        return [_Listener(self)]
+
+    def open_disk(self) -> BrokerDisk:
+        return self.disk
+
+    def tree_opener(self, *_: object) -> Callable[[], SimulatedTree]:
+        return self._open_tree
+
+    def _open_tree(self) -> SimulatedTree:
         self.tree = self._keeper.session(self.loop)
         return self.tree
 
-    def new_uuid(self) -> UUID:
-        return UUID(int=self.rng.getrandbits(128), version=4)
+    async def connect(self, endpoint: Endpoint, _client_id: str, settings: PeerSettings) -> Any:
+        """To another broker, over the world's network."""
+        network = self.network
+        delay_ms = self.rng.randrange(1, 5)
+        await asyncio.sleep(delay_ms / 1000)
+        for pair in ((self.name, endpoint.host), (endpoint.host, self.name)):
+            if pair in network.cuts:
+                await asyncio.sleep(settings.connect_timeout_ms / 1000)
+                raise TimeoutError
+        if endpoint.host not in network.servers:
+            raise OSError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
+        return _PeerConnection(self, network.connect(self.name, endpoint.host))
 
     def stopwatch(self) -> float:
         """How long something takes, for who wants to know whether it takes too long."""
@@ -271,95 +280,6 @@ class _PeerConnection:
         self.closed_because = self.closed_because or reason
         if self._link.is_open:
             self._life.network.give_up(self._link)
-
-
-class SimulatedPeers(Peers):
-    """The other brokers, over the world's network."""
-
-    async def connect(self, endpoint: Endpoint, channel: str) -> Any:
-        life = machine()
-        network = life.network
-        delay_ms = life.rng.randrange(1, 5)
-        await asyncio.sleep(delay_ms / 1000)
-        for pair in ((life.name, endpoint.host), (endpoint.host, life.name)):
-            if pair in network.cuts:
-                await asyncio.sleep(self._settings.connect_timeout_ms / 1000)
-                raise TimeoutError
-        if endpoint.host not in network.servers:
-            raise OSError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
-        return _PeerConnection(life, network.connect(life.name, endpoint.host))
-
-
-def machine() -> BrokerLife:
-    """The machine on which the code that asks is running."""
-    loop = asyncio.get_running_loop()
-    assert isinstance(loop, SimulatedLoop)
-    life: BrokerLife = loop.machine
-    return life
-
-
-class _Draws:
-    """`random.SystemRandom`, from the machine's stream."""
-
-    def randrange(self, *bounds: int) -> int:
-        return machine().rng.randrange(*bounds)
-
-
-def _overheard(ops_for: Callable[..., list[Op]]) -> Callable[..., list[Op]]:
-    """What a controller is about to write, and by which right, is told to whoever wants to know."""
-
-    def overheard(*args: Any, controllership: Controllership | None = None) -> list[Op]:
-        ops = ops_for(*args, controllership=controllership)
-        if controllership is not None:
-            machine().on_decision(ops, controllership)
-        return ops
-
-    return overheard
-
-
-def _remembered(build: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """The settings of a topic's logs are read with every change of a partition; here they are the
-    same for hours.
-    """
-    known: dict[tuple[Any, ...], dict[str, Any]] = {}
-
-    def remembered(overrides: Mapping[str, str], config: BrokerConfig) -> dict[str, Any]:
-        key = (config, *overrides.items())
-        found = known.get(key)
-        if found is None:
-            found = known[key] = build(overrides, config)
-        return found
-
-    return remembered
-
-
-@contextmanager
-def machines() -> Iterator[None]:
-    """Let every program that asks the operating system find its simulated machine."""
-    with ExitStack() as patches:
-
-        def put(module: Any, name: str, value: Any) -> None:
-            patches.enter_context(patch.object(module, name, value))
-
-        put(app, "bind", lambda *_: [_Listener(machine())])
-        put(app, "ThreadPoolExecutor", lambda *args, **named: machine().threads(*args, **named))
-        put(app, "SystemClock", lambda: machine().clock)
-        put(app, "LogCleaner", _NoCleaner)
-        put(random, "SystemRandom", _Draws)
-        for name, module in list(sys.modules.items()):
-            if name.startswith("headrace.broker."):
-                if hasattr(module, "_chance"):
-                    put(module, "_chance", _Draws())
-                if getattr(module, "monotonic", None) is time.monotonic:
-                    put(module, "monotonic", lambda: machine().stopwatch())
-        put(metadata, "ops_for", _overheard(vars(metadata)["ops_for"]))
-        put(metadata, "topic_log_config", _remembered(topic_log_config))
-        put(node, "OsDisk", lambda _: machine().disk)
-        put(node, "raise_limit", lambda: 0)
-        put(node, "_opener", lambda *_: machine().open_tree)
-        put(uuid, "uuid4", lambda: machine().new_uuid())
-        put(cluster_role, "Peers", SimulatedPeers)
-        yield
 
 
 def data_disk() -> BrokerDisk:

@@ -52,7 +52,6 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self.is_stopped = False
         self.faults: list[BaseException] = []  # what tasks and callbacks raised and nobody caught
         self.after_turn: Callable[[], None] = lambda: None
-        self.machine: Any = None  # what programs find when they ask the operating system
         self._schedule = schedule
         self._ready: deque[asyncio.Handle] = deque()
         self._is_due = False

@@ -78,6 +78,8 @@ class Settings:
             "replica.fetch.backoff.ms": 200,
             "num.replica.fetchers": 1,
             "log.index.interval.bytes": 400,
+            # Replicas compact on their own, and could not be compared any more.
+            "log.cleaner.enable": "false",
             "log.flush.interval.messages": 1 if self.flushes else (1 << 62),
             "offsets.topic.num.partitions": self.offsets_partitions,
             "offsets.topic.replication.factor": self.internal_factor,

@@ -27,7 +27,7 @@ from tests.simulation.cluster import faults
 from tests.simulation.cluster.chance import Chance
 from tests.simulation.cluster.keeper import Keeper
 from tests.simulation.cluster.law import State
-from tests.simulation.cluster.lives import BrokerDisk, BrokerLife, MachineClock, data_disk, machines
+from tests.simulation.cluster.lives import BrokerDisk, BrokerLife, MachineClock, data_disk
 from tests.simulation.cluster.loop import SimulatedLoop
 from tests.simulation.cluster.network import ClusterNetwork
 from tests.simulation.cluster.population import CHAIN, Population
@@ -218,8 +218,7 @@ class ClusterWorld:
         was_enabled = gc.isenabled()
         gc.disable()
         try:
-            with machines():
-                self._live()
+            self._live()
         except AssertionError as broken:
             schedule = self.schedule
             recent = "\n".join(schedule.recent)

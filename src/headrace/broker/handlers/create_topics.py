@@ -11,8 +11,6 @@ the new topic in the answer (KIP-525) · v6 refused by a quota · v7 topic ids.
 
 from __future__ import annotations
 
-import random
-import uuid
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -35,8 +33,6 @@ if TYPE_CHECKING:
     from headrace.broker.broker import Broker
     from headrace.broker.call import Call
     from headrace.broker.quotas import Mutations
-
-_chance = random.SystemRandom()
 
 
 def handle(broker: Broker, request: CreateTopicsRequest, call: Call) -> Answer:
@@ -67,8 +63,8 @@ async def _create(
                     image,
                     _new_topic(asked),
                     topic_defaults(broker),
-                    chance=_chance,
-                    new_id=uuid.uuid4,
+                    chance=broker.machine.chance,
+                    new_id=broker.machine.new_id,
                 )
                 mutations.charge(asked.name, len(change.topic.partitions))
                 created[asked.name] = change

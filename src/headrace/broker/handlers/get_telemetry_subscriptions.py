@@ -8,7 +8,6 @@ from the client's start, not since its last report: a report that is lost loses 
 
 from __future__ import annotations
 
-import uuid
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.dispatch import Answer, Handler
@@ -35,7 +34,7 @@ _ASK_AGAIN: Final = (Error.UNKNOWN_SUBSCRIPTION_ID, Error.UNSUPPORTED_COMPRESSIO
 def handle(broker: Broker, request: GetTelemetrySubscriptionsRequest, call: Call) -> Answer:
     instance_id = request.client_instance_id
     if instance_id == ZERO_UUID:
-        instance_id = uuid.uuid4()
+        instance_id = broker.machine.new_id()
     subscription = find_subscription(broker, instance_id, call)
     now_ms = broker.clock.monotonic_ms()
     client = broker.telemetry.client(instance_id, now_ms)

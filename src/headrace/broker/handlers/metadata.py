@@ -18,8 +18,6 @@ Not done: an authorizer; authorized operations are therefore all there are.
 
 from __future__ import annotations
 
-import random
-import uuid
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from headrace.broker import authorized_operations, logs
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
     from headrace.broker.call import Call
     from headrace.cluster.image import BrokerRegistration, PartitionImage, TopicImage
 
-_chance = random.SystemRandom()
 # Smaller topics are described in less time than it takes to remember them.
 _REMEMBERED_FROM: Final = 100
 _MOST_REMEMBERED: Final = 64
@@ -91,8 +88,8 @@ async def _create_then_answer(
                         image,
                         NewTopic(name),
                         topic_defaults(broker),
-                        chance=_chance,
-                        new_id=uuid.uuid4,
+                        chance=broker.machine.chance,
+                        new_id=broker.machine.new_id,
                     )
                     mutations.charge(name, len(created[key].topic.partitions))
             except ClientFault as fault:
