@@ -15,7 +15,6 @@ from headrace.records.batch import (
     damage,
     read_header,
     restamp,
-    restamp_in_place,
     seal,
     split_batches,
     stamp_prefix,
@@ -314,18 +313,6 @@ def test_restamp_with_log_append_time(codec: Codec) -> None:
 
     back = restamp(view, timestamp_type=TimestampType.CREATE_TIME, max_timestamp=NOW_MS + 3)
     assert back == batch[:HEADER_SIZE]
-
-
-def test_restamp_in_place() -> None:
-    """The same in writable memory, as a frame in the receive buffer is."""
-    batch = bytearray(BATCH)
-    expected = restamp(
-        memoryview(BATCH), timestamp_type=TimestampType.LOG_APPEND_TIME, max_timestamp=5
-    )
-    restamp_in_place(
-        memoryview(batch), timestamp_type=TimestampType.LOG_APPEND_TIME, max_timestamp=5
-    )
-    assert bytes(batch) == expected + BATCH[HEADER_SIZE:]
 
 
 def test_seal_computes_length_and_crc() -> None:

@@ -127,7 +127,7 @@ class Replicas(RuleBasedStateMachine):
         if self.cluster.state.partition_epoch == known:
             self.cluster.commit(replace(self.cluster.state, isr=wanted))
         if replica.is_alive and replica.hears:
-            replica.partition.refuse_isr()
+            replica.partition.settle_isr()
 
     @rule(ms=st.sampled_from([1, 1000, LAG_TIME_MAX_MS // 2, LAG_TIME_MAX_MS + 1]))
     def wait(self, ms: int) -> None:
@@ -168,7 +168,7 @@ class Replicas(RuleBasedStateMachine):
         if not replica.hears and replica.is_alive:
             self.cluster.apply(replica)
             if self.proposed is None or self.proposed[0] is not replica:
-                replica.partition.refuse_isr()
+                replica.partition.settle_isr()
         replica.hears = not replica.hears
 
     # -- what must hold ---------------------------------------------------------------------------
@@ -211,7 +211,7 @@ class Replicas(RuleBasedStateMachine):
             alive = [each for each in cluster.state.isr if cluster[each].is_alive]
             cluster.elect(alive[0], cluster.state.isr)
         if cluster.leader.partition.is_leader:
-            cluster.leader.partition.refuse_isr()
+            cluster.leader.partition.settle_isr()
         cluster.replicate()
         self.what_can_be_read_is_the_same_everywhere_and_for_ever()
         self.a_leader_of_the_present_epoch_has_everything()

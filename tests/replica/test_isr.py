@@ -162,7 +162,7 @@ def test_a_refused_proposal_is_forgotten() -> None:
     leader.propose_isr((1, 2))
     leader.append(batch("x"), acks=-1, now_ms=cluster.now_ms)
     assert leader.high_watermark == 0
-    leader.refuse_isr()
+    leader.settle_isr()
     assert leader.high_watermark == 1
 
 

@@ -106,20 +106,6 @@ def test_a_fetch_is_woken_once_when_enough_bytes_have_come() -> None:
     assert woken.calls == 1
 
 
-def test_a_produce_over_several_partitions_waits_for_all_of_them() -> None:
-    """The waiter of a request is woken by the last of its partitions."""
-    woken = Count()
-    waiter = CommitWaiter(woken)
-    both = [partition(flush_messages=1), partition(flush_messages=1)]
-    for orders in both:
-        orders.await_commit(orders.append(batch(), acks=1, now_ms=NOW_MS).last_offset + 1, waiter)
-    for count, orders in enumerate(both):
-        assert woken.calls == 0, count
-        orders.log.flush()
-        orders.on_flushed(orders.log.log_end_offset)
-    assert woken.calls == 1
-
-
 @pytest.mark.spec("slides:A53", "book2:J-24")
 def test_too_few_in_sync_replicas_refuse_acks_all_only() -> None:
     """min.insync.replicas is checked before the append, and only for acks=all."""

@@ -154,7 +154,7 @@ class IsrKeeper:
             if not proposal.is_ours:
                 continue
             # Whatever the tree holds now has been applied.
-            partition.refuse_isr()
+            partition.settle_isr()
             if set(partition.leadership.isr) != set(proposal.isr):
                 self.failed_updates += 1
                 self.nudge(partition)  # Others were faster: look again at what they left.

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from headrace.coordinator.effects import (
     Effects,
@@ -73,14 +73,6 @@ class StatePartition(Protocol):
 
     def when_committed(self, required: int, call: Callable[[], None]) -> None:
         """Call when the high watermark reaches `required`, or when it never will."""
-
-
-class Ticket(Protocol):
-    """Where a reply goes."""
-
-    def answer(self, response: Any) -> None: ...
-
-    def refuse(self, error: Error) -> None: ...
 
 
 S = TypeVar("S", bound=Shard)

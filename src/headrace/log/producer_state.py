@@ -273,11 +273,6 @@ class ProducerState:
 
     # What readers may see.
 
-    def last_stable_offset(self, high_watermark: int) -> int:
-        """The end of what a `read_committed` reader may see."""
-        unstable = self.first_unstable_offset
-        return high_watermark if unstable is None else min(unstable, high_watermark)
-
     @property
     def first_undecided_offset(self) -> int | None:
         """Where the oldest open transaction began, however far it is replicated."""

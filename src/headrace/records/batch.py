@@ -285,15 +285,6 @@ def restamp(view: memoryview, *, timestamp_type: TimestampType, max_timestamp: i
     return _UNCHECKED.pack(*header[:4], crc) + checked
 
 
-def restamp_in_place(
-    batch: bytearray | memoryview, *, timestamp_type: TimestampType, max_timestamp: int
-) -> None:
-    """`restamp` written over the header of a batch in writable memory."""
-    batch[:HEADER_SIZE] = restamp(
-        memoryview(batch), timestamp_type=timestamp_type, max_timestamp=max_timestamp
-    )
-
-
 def seal(header: BatchHeader, payload: Buffer) -> bytes:
     """A whole batch of these fields and records; length, magic and CRC are computed anew."""
     checked = _CHECKED.pack(*header[5:])

@@ -460,12 +460,12 @@ class Partition:
     def propose_isr(self, isr: tuple[BrokerId, ...]) -> None:
         """From now until it is settled both these and the committed ones must have a record.
 
-        It is settled by `lead` with exactly these, or by `refuse_isr`.
+        It is settled by `lead` with exactly these, or by `settle_isr`.
         """
         assert self.is_leader, "only a leader proposes"
         self._in_sync.propose(isr)
 
-    def refuse_isr(self) -> None:
+    def settle_isr(self) -> None:
         """The proposal is over and its outcome has been applied, if it had one.
 
         Not to be called while the outcome is unknown, as after a lost connection: read first.

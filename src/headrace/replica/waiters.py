@@ -1,6 +1,6 @@
 """Requests that wait on partitions: a fetch for bytes, a produce for its records to be committed.
 
-A waiter counts down what is missing and calls `wake` exactly once. It refuses to know about time:
+A waiter calls `wake` exactly once. It refuses to know about time:
 the shell wakes it when its deadline passes, by calling `release`.
 """
 
@@ -38,21 +38,13 @@ class FetchWaiter:
 
 
 class CommitWaiter:
-    """A produce that is answered when every partition it wrote to has committed its records."""
+    """A write to one partition that waits until it is committed, or cannot be any more."""
 
-    __slots__ = ("_wake", "outstanding", "released")
+    __slots__ = ("_wake", "released")
 
     def __init__(self, wake: Callable[[], None]) -> None:
-        self.outstanding = 0
         self.released = False
         self._wake = wake
-
-    def on_committed(self) -> None:
-        """One of the partitions has committed what was written to it."""
-        self.outstanding -= 1
-        assert self.outstanding >= 0, "a partition committed the same write twice"
-        if self.outstanding == 0:
-            self.release()
 
     def release(self) -> None:
         if not self.released:
@@ -74,7 +66,6 @@ class OffsetWaiters:
         self._sweep_at = _FIRST_SWEEP
 
     def add(self, required: Offset, waiter: CommitWaiter) -> None:
-        waiter.outstanding += 1
         entries = self.entries
         if not entries or entries[-1][0] <= required:
             entries.append((required, waiter))
@@ -95,13 +86,13 @@ class OffsetWaiters:
         if count:
             self.entries = entries[count:]
             for _, waiter in entries[:count]:
-                waiter.on_committed()
+                waiter.release()
 
     def release_all(self) -> None:
         """Tell everybody: what they wait for will not happen here."""
         entries, self.entries = self.entries, []
         for _, waiter in entries:
-            waiter.on_committed()
+            waiter.release()
 
 
 def _required(entry: tuple[Offset, CommitWaiter]) -> Offset:

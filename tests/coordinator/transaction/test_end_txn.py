@@ -257,18 +257,6 @@ def test_notices_of_markers_may_come_twice_and_late() -> None:
     assert len(story.log) == length + 2
 
 
-def test_a_deleted_topic_needs_no_marker() -> None:
-    """A partition that is really gone counts as done; others are still waited for."""
-    story = Story()
-    producer = open_transaction(story)
-    story.end(producer, commit=True)
-    story.perform(story.shard.on_partition_gone(B0, story.now_ms))
-    story.perform(story.shard.on_partition_gone(A0, story.now_ms))
-    assert story.state == "PrepareCommit"
-    story.perform(story.shard.on_partition_gone(A1, story.now_ms))
-    assert story.state == "CompleteCommit"
-
-
 def test_a_transaction_without_partitions_ends_at_once() -> None:
     """AddPartitionsToTxn may name none: there is nobody to wait for."""
     story = Story()

@@ -184,19 +184,6 @@ class TransactionShard:
             return Effects()
         return Effects(records=[to_record(metadata.completed(now_ms))])
 
-    def on_partition_gone(self, partition: TopicPartition, now_ms: int) -> Effects:
-        """A partition was deleted for good: nobody will read its marker, so none is needed."""
-        effects = Effects()
-        for transactional_id, outstanding in self._outstanding.items():
-            if partition in outstanding:
-                metadata = self._transactions[transactional_id]
-                effects.extend(
-                    self.on_markers_written(
-                        transactional_id, metadata.producer, [partition], now_ms
-                    )
-                )
-        return effects
-
     def handle_init_producer_id(
         self, request: InitProducerIdRequest, caller: Caller, now_ms: int
     ) -> Effects:
