@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from headrace.broker.call import LATER
-from headrace.broker.dispatch import Handler
 from headrace.broker.groups import OFFSETS
+from headrace.broker.handler import Bound
 from headrace.broker.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
@@ -49,24 +49,6 @@ from tests.simulation.schedule import Schedule
 from tests.simulation.shards import Shards
 from tests.simulation.storage import Storage
 from tests.simulation.writes import Writes
-
-_HANDLERS: Final[dict[type, Handler]] = {
-    module.HANDLER.request: module.HANDLER
-    for module in (
-        add_offsets_to_txn,
-        add_partitions_to_txn,
-        consumer_group_heartbeat,
-        delete_groups,
-        end_txn,
-        heartbeat,
-        init_producer_id,
-        join_group,
-        leave_group,
-        offset_commit,
-        offset_fetch,
-        sync_group,
-    )
-}
 
 
 class Read(NamedTuple):
@@ -104,7 +86,7 @@ class ProducerIds:
 
 
 class SimulatedBroker:
-    """See the module. Handlers find it as `broker`, and as `broker.metadata.image`."""
+    """See the module. Handlers find it as their metadata."""
 
     def __init__(self, constitution: Constitution, disk: MemoryDisk, schedule: Schedule) -> None:
         self.image = constitution.catalogue
@@ -147,6 +129,31 @@ class SimulatedBroker:
             is_dead=lambda: self.is_dead,
         )
         self._writes.transactions = self.transactions
+        self._handlers = {each.handler.request: each.handle for each in self._bound()}
+
+    def _bound(self) -> list[Bound]:
+        """The real handlers, over what is simulated here."""
+        here: Any = self
+        groups, transactions = here.groups, here.transactions
+        return [
+            *(
+                module.HANDLER.bind(groups)
+                for module in (
+                    delete_groups,
+                    heartbeat,
+                    join_group,
+                    leave_group,
+                    offset_commit,
+                    offset_fetch,
+                    sync_group,
+                )
+            ),
+            add_offsets_to_txn.HANDLER.bind(groups, transactions),
+            add_partitions_to_txn.HANDLER.bind(here.metadata, transactions),
+            consumer_group_heartbeat.HANDLER.bind(here.metadata, groups),
+            end_txn.HANDLER.bind(transactions),
+            init_producer_id.HANDLER.bind(transactions, here.producer_ids),
+        ]
 
     def start(self) -> None:
         """Take responsibility for the internal topics."""
@@ -172,9 +179,8 @@ class SimulatedBroker:
         elif isinstance(request, Read):
             call.answer(self._read(request))
         else:
-            broker: Any = self
             answered: Any = call
-            answer = _HANDLERS[type(request)].handle(broker, request, answered)
+            answer = self._handlers[type(request)](request, answered)
             if answer is not LATER:
                 call.answer(answer)
 

@@ -28,8 +28,9 @@ from headrace.broker.cleaner import LogCleaner
 from headrace.broker.connection_gate import ConnectionGate
 from headrace.broker.dispatch import Dispatcher
 from headrace.broker.groups import build_groups
-from headrace.broker.handlers import HANDLERS
+from headrace.broker.handlers import bound
 from headrace.broker.housekeeping import Housekeeping
+from headrace.broker.large_requests import LargeRequests
 from headrace.broker.listening import bind_metrics, follow_limits
 from headrace.broker.machine import Machine, OsMachine
 from headrace.broker.markers import Markers
@@ -251,7 +252,8 @@ async def start(
     metadata.serve()
     broker = _build(config, node, session, storage, metadata, machine, executor, reporter, role)
     follow_limits(listeners, metadata, broker.gate, executor)
-    dispatcher = Dispatcher(broker, HANDLERS)
+    large = LargeRequests(broker.inspections, loop)
+    dispatcher = Dispatcher(bound(broker), broker.quotas, reporter, large)
     housekeeping = Housekeeping(broker, listeners)
     housekeeping.start()
     cleaner = LogCleaner(storage, clock, lambda: metadata.config)
@@ -382,6 +384,5 @@ def _build(
         isr=None if role is None else role.isr,
         throttle=None if role is None else role.throttle,
         remote_transactions=None if role is None else role.ask_others(transactions, markers),
-        handlers=HANDLERS,
         max_fetch_bytes=config.get_int("fetch.max.bytes"),
     )

@@ -13,12 +13,9 @@ from headrace.broker.telemetry.store import ClientMetrics
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Sequence
 
     from headrace.broker.connection_gate import ConnectionGate
     from headrace.broker.coordinators import Coordinators
-    from headrace.broker.dispatch import Handler
-    from headrace.broker.handlers.metadata import Described
     from headrace.broker.isr import IsrKeeper
     from headrace.broker.machine import Machine
     from headrace.broker.markers import Markers
@@ -68,11 +65,8 @@ class Broker:
     isr: IsrKeeper | None
     throttle: ReplicationThrottle | None
     remote_transactions: RemoteTransactions | None
-    handlers: Sequence[Handler]
     max_fetch_bytes: int
     telemetry: ClientMetrics = field(default_factory=ClientMetrics)
-    # Large topics, by name and listener, as Metadata has described them last.
-    described: dict[tuple[str, str], Described] = field(default_factory=dict)
     inspections: Inspections = field(default_factory=Inspections)
 
     @property

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from headrace.log import LogSlice
 from headrace.types import Buffer
+from headrace.wire.header import encode_response
 
 if TYPE_CHECKING:
+    import asyncio
+
     from headrace.broker.connection import Connection
     from headrace.broker.quotas import Account
     from headrace.broker.request_times import RequestWatch
@@ -71,3 +74,29 @@ class Call:
         self.account: Account | None = None  # None where no quota is active
         self.throttle_ms = 0  # for how long a quota keeps the answer back
         self.watch: RequestWatch | None = None  # None where nobody wants to know the times
+
+    def reply(self, response: Any) -> None:
+        """Answer a call that was to be answered `LATER`; None sends nothing (acks=0)."""
+        if self.account is not None:
+            self.account.settle(self, response)
+        if self.watch is not None:
+            self.watch.on_answer(self, response)
+        chunks: Sequence[Chunk] = ()
+        if response is not None:
+            chunks = encode_response(self.correlation_id, self.version, response)
+        self.connection.answer_later(self, chunks)
+
+
+class PortionCall(Call):
+    """The call of one portion of a large request: its answer is collected, not sent."""
+
+    __slots__ = ("outcome",)
+
+    def __init__(self, whole: Call, outcome: asyncio.Future[Any]) -> None:
+        super().__init__(whole.connection, whole.version, whole.correlation_id, whole.client_id)
+        self.account = whole.account
+        self.outcome = outcome
+
+    def reply(self, response: Any) -> None:
+        if not self.outcome.done():  # else the client has gone
+            self.outcome.set_result(response)

@@ -11,7 +11,7 @@ from headrace.cluster.image import Change, ClusterImage
 from headrace.errors import ClientFault, Error
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
+    from headrace.broker.metadata import Metadata
 
 
 class ResourceType(IntEnum):
@@ -43,9 +43,9 @@ S = TypeVar("S", bound=Outcome)
 
 
 async def alter_each(
-    broker: Broker,
+    metadata: Metadata,
     resources: Sequence[R],
-    decide: Callable[[Broker, ClusterImage, R], Change],
+    decide: Callable[[ClusterImage, R], Change],
     new_outcome: Callable[[R], S],
     *,
     validate_only: bool,
@@ -63,13 +63,13 @@ async def alter_each(
             try:
                 if seen[resource.resource_type, resource.resource_name] > 1:
                     raise ClientFault(Error.INVALID_REQUEST, "The resource occurs twice.")
-                accepted.append(decide(broker, image, resource))
+                accepted.append(decide(image, resource))
             except ClientFault as fault:
                 outcome.error_code, outcome.error_message = fault.error, fault.message
         return [] if validate_only else accepted
 
     try:
-        await broker.metadata.change(decide_all)
+        await metadata.change(decide_all)
     except ClientFault as fault:
         for outcome in outcomes:
             if not outcome.error_code:
@@ -77,7 +77,7 @@ async def alter_each(
     return outcomes
 
 
-def broker_of(broker: Broker, name: str) -> int | None:
+def broker_of(metadata: Metadata, name: str) -> int | None:
     """The broker that a resource name means; None is all of them (the empty name)."""
     if not name:
         return None
@@ -87,7 +87,7 @@ def broker_of(broker: Broker, name: str) -> int | None:
         raise ClientFault(
             Error.INVALID_REQUEST, f"A broker is named by its number, not by '{name}'."
         ) from None
-    if broker_id not in broker.metadata.image.brokers:
+    if broker_id not in metadata.image.brokers:
         raise ClientFault(
             Error.INVALID_REQUEST, f"Unexpected broker id {broker_id}; it is not registered."
         )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from uuid import UUID
 
 from headrace.broker import logs
-from headrace.broker.dispatch import Answer
+from headrace.broker.handler import Outcome
 from headrace.broker.tickets import CallTicket, Gathering
 from headrace.cluster.image import (
     Change,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=Shard)
 T = TypeVar("T")
+R = TypeVar("R")
 
 Work = Callable[[S, Caller, int], Effects]
 """What a request wants of a shard: (shard, caller, now_ms) -> effects."""
@@ -295,7 +296,9 @@ class Coordinators(Generic[S]):
     def active(self) -> list[Host[S]]:
         return [host for host in self.hosts.values() if host.state is HostState.ACTIVE]
 
-    def ask(self, name: str, call: Call, work: Work[S], refusal: Callable[[Error], Any]) -> Answer:
+    def ask(
+        self, name: str, call: Call, work: Work[S], refusal: Callable[[Error], R]
+    ) -> Outcome[R]:
         """Let the shard of `name` answer a request."""
         ticket = CallTicket(call, refusal)
         self._work(name, caller(call, ticket), work, ticket)
@@ -307,10 +310,10 @@ class Coordinators(Generic[S]):
         call: Call,
         work: Callable[[int, S, Caller, int], Effects],
         refusal: Callable[[int, Error], T],
-        combine: Callable[[list[T]], Any],
-    ) -> Answer:
+        combine: Callable[[list[T]], R],
+    ) -> Outcome[R]:
         """Let the shard of each name answer its part of a request; parts are numbered."""
-        gathering: Gathering[T] = Gathering(call, len(names), combine)
+        gathering: Gathering[T, R] = Gathering(call, len(names), combine)
         for index, name in enumerate(names):
             ticket = gathering.part(index, lambda error, index=index: refusal(index, error))  # type: ignore[misc]
 

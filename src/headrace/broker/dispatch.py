@@ -1,25 +1,20 @@
 """From a frame to its handler and back: header, version check, decode, handle, encode.
 
-A handler is a module in `headrace.broker.handlers` with one `HANDLER` registration; the list of
-registrations is all that ApiVersions knows. A handler answers in one of three ways: it returns the
-response, it returns a coroutine that will, or it returns `LATER` and keeps the `Call` to `reply`; a
-coroutine, too, may come to `LATER`.
+See `headrace.broker.handler` for what a handler is, and `headrace.broker.handlers` for the list.
 """
 
 from __future__ import annotations
 
 import asyncio
 import types
-from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass
+from collections.abc import Coroutine, Iterable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker import logs
-from headrace.broker.call import LATER, Call, unanswered
-from headrace.broker.connection import Connection
-from headrace.broker.large_requests import SMALL_BYTES, LargeRequests, PortionCall
-from headrace.broker.portions import PORTION_ITEMS, Portions
+from headrace.broker.call import LATER, Call, Later, unanswered
+from headrace.broker.handler import SMALL_BYTES, AnyHandler, Bound
+from headrace.broker.portions import PORTION_ITEMS
 from headrace.broker.quotas import timed
 from headrace.errors import Error, HeadraceError, InvariantViolated
 from headrace.wire import decoder
@@ -28,53 +23,14 @@ from headrace.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from headrace.wire.schema import Decoder
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
-    from headrace.broker.reporter import ApiTally
+    from headrace.broker.connection import Connection
+    from headrace.broker.large_requests import LargeRequests
+    from headrace.broker.quotas import Quotas
+    from headrace.broker.reporter import ApiTally, Reporter
+
+    _Known = tuple[Bound, Decoder, ApiTally]
 
 _API_VERSIONS: Final = 18
-
-
-Answer = Any  # a response message, LATER, or a coroutine that returns a response message
-
-
-@dataclass(frozen=True, slots=True)
-class Handler:
-    """The registration of one API."""
-
-    key: int
-    versions: tuple[int, int]
-    request: type[Any]
-    handle: Callable[[Broker, Any, Call], Answer]
-    # What ApiVersions tells when it must differ from what is served (KAFKA-18659).
-    advertised: tuple[int, int] | None = None
-    # Whether a call that it answers `LATER` still needs the bytes of its request.
-    keeps_request: bool = True
-    # Up to which size a request is decoded on the event loop.
-    inline_bytes: int = SMALL_BYTES
-    # The list whose items may be answered a portion at a time; None if they belong together.
-    portions: Portions | None = None
-    # Whether a request gets no answer, and so is served though its client has left; None: never.
-    unanswered: Callable[[Any], bool] | None = None
-
-    @property
-    def name(self) -> str:
-        return self.request.__name__.removesuffix("Request")
-
-
-def reply(call: Call, response: Any) -> None:
-    """Answer a call for which a handler returned `LATER`; None sends nothing (acks=0)."""
-    if type(call) is PortionCall:
-        call.collect(response)
-        return
-    if call.account is not None:
-        call.account.settle(call, response)
-    if call.watch is not None:
-        call.watch.on_answer(call, response)
-    if response is None:
-        call.connection.answer_later(call, [])
-    else:
-        chunks = encode_response(call.correlation_id, call.version, response)
-        call.connection.answer_later(call, chunks)
 
 
 def _note_answered(call: Call, response: Any) -> None:
@@ -95,16 +51,20 @@ def _note_handled(call: Call, *, is_over: bool) -> None:
 class Dispatcher:
     """Finds the handler of each frame; one object serves every connection of a broker."""
 
-    def __init__(self, broker: Broker, handlers: Iterable[Handler]) -> None:
-        self._broker = broker
-        self._handlers: dict[int, Handler] = {}
-        for handler in handlers:
-            if handler.key in self._handlers:
-                raise InvariantViolated(f"two handlers for API key {handler.key}")
-            self._handlers[handler.key] = handler
-        self._known: dict[tuple[int, int], tuple[Handler, Decoder, ApiTally]] = {}
+    def __init__(
+        self, handlers: Iterable[Bound], quotas: Quotas, reporter: Reporter, large: LargeRequests
+    ) -> None:
+        self._handlers: dict[int, Bound] = {}
+        for bound in handlers:
+            key = bound.handler.key
+            if key in self._handlers:
+                raise InvariantViolated(f"two handlers for API key {key}")
+            self._handlers[key] = bound
+        self._quotas = quotas
+        self._reporter = reporter
+        self._large = large
+        self._known: dict[tuple[int, int], _Known] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._large = LargeRequests(broker)
 
     @property
     def background(self) -> int:
@@ -113,14 +73,14 @@ class Dispatcher:
 
     def on_frame(self, connection: Connection, frame: bytes | bytearray) -> None:
         """Dispatch one request; whatever is wrong with it is told to its sender alone."""
-        broker = self._broker
         key, version, correlation_id = peek(frame, 0)
         known = self._known.get((key, version))
         if known is None:
             known = self._look_up(connection, key, version, correlation_id)
             if known is None:
                 return
-        handler, decode, tally = known
+        bound, decode, tally = known
+        handler = bound.handler
         tally.requests += 1
         size = len(frame)
         tally.bytes_in += size + 4
@@ -145,10 +105,10 @@ class Dispatcher:
             call.received_ns = connection.received_ns or began_ns
             call.began_ns = began_ns
         account = None
-        if broker.quotas.active:
-            account = broker.quotas.open_account(call, key, size)
+        if self._quotas.active:
+            account = self._quotas.open_account(call, key, size)
         try:
-            answer = handler.handle(broker, request, call)
+            answer = bound.handle(request, call)
         except HeadraceError as fault:
             # Handlers answer their own errors; what comes here has no field to be told in.
             connection.refuse(f"{handler.name} v{version} from {header.client_id}: {fault}")
@@ -181,14 +141,15 @@ class Dispatcher:
         self,
         frame: bytes | bytearray,
         call: Call,
-        known: tuple[Handler, Decoder, ApiTally],
+        known: _Known,
         request: Any = None,
     ) -> None:
         """Decode a request, unless it is decoded, and answer it, without holding up others."""
-        handler, decode, _ = known
+        bound, decode, _ = known
+        handler = bound.handler
         large = self._large
 
-        async def work() -> Answer:
+        async def work() -> Later:
             task = asyncio.current_task()
             assert task is not None
             call.on_abandoned = task.cancel
@@ -197,10 +158,10 @@ class Dispatcher:
                 connection = call.connection
                 call.client_id, asked = await large.decode(connection, handler, decode, frame)
             account = None
-            if self._broker.quotas.active:
-                account = self._broker.quotas.open_account(call, handler.key, len(frame))
+            if self._quotas.active:
+                account = self._quotas.open_account(call, handler.key, len(frame))
                 account.pause()
-            answering = large.answer(handler, asked, call)
+            answering = large.answer(bound, asked, call)
             response = await (answering if account is None else timed(answering, account))
             if account is not None:
                 account.settle(call, response)
@@ -211,13 +172,13 @@ class Dispatcher:
         large.expect(call)
         self._work(work(), call, handler)
 
-    def _work(self, answer: Coroutine[Any, Any, Any], call: Call, handler: Handler) -> None:
+    def _work(self, answer: Coroutine[Any, Any, Any], call: Call, handler: AnyHandler) -> None:
         async def finish() -> None:
             try:
                 account = call.account
                 response = await (answer if account is None else timed(answer, account))
                 if response is not LATER:
-                    reply(call, response)
+                    call.reply(response)
             except HeadraceError as fault:
                 call.connection.refuse(f"{handler.name} v{call.version}: {fault}")
             except Exception:
@@ -230,22 +191,23 @@ class Dispatcher:
 
     def _look_up(
         self, connection: Connection, key: int, version: int, correlation_id: int
-    ) -> tuple[Handler, Decoder, ApiTally] | None:
+    ) -> _Known | None:
         """Who serves this version of an API; None if nobody does, which the client is told."""
-        handler = self._handlers.get(key)
-        if handler is None:
+        bound = self._handlers.get(key)
+        if bound is None:
             connection.refuse(f"API key {key} is not served")
             return None
+        handler = bound.handler
         lowest, highest = handler.versions
         if not lowest <= version <= highest:
             self._refuse_version(connection, handler, version, correlation_id)
             return None
-        tally = self._broker.reporter.tally(key, handler.name, version)
-        known = self._known[key, version] = (handler, decoder(handler.request, version), tally)
+        tally = self._reporter.tally(key, handler.name, version)
+        known = self._known[key, version] = (bound, decoder(handler.request, version), tally)
         return known
 
     def _refuse_version(
-        self, connection: Connection, handler: Handler, version: int, correlation_id: int
+        self, connection: Connection, handler: AnyHandler, version: int, correlation_id: int
     ) -> None:
         if handler.key != _API_VERSIONS:
             lowest, highest = handler.versions

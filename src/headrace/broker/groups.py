@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from headrace.broker.coordinators import Coordinators, TopicsView
 from headrace.broker.share_group_states import ShareGroupStates
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _MINUTE_MS: Final = 60_000
 
+Groups: TypeAlias = Coordinators[GroupShard]
+
 OFFSETS: Final[InternalTopic[GroupShard]] = InternalTopic(
     CONSUMER_OFFSETS,
     encode_record,
@@ -45,7 +47,7 @@ OFFSETS: Final[InternalTopic[GroupShard]] = InternalTopic(
 
 def build_groups(
     metadata: Metadata, storage: Storage, machine: Machine, share_states: ShareStates
-) -> Coordinators[GroupShard]:
+) -> Groups:
     config = metadata.config
     topics = TopicsView(metadata)
     share_group_states = ShareGroupStates(share_states)

@@ -17,7 +17,7 @@ from dataclasses import fields, is_dataclass
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Final
 
-from headrace.broker.call import LATER, Call
+from headrace.broker.call import LATER, Call, PortionCall
 from headrace.broker.connection import MAX_HELD_BYTES, Connection
 from headrace.errors import HeadraceError
 from headrace.runtime.steps import Steps
@@ -25,11 +25,9 @@ from headrace.wire.header import decode_request_header, encode_response
 from headrace.wire.schema import Decoder
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
-    from headrace.broker.dispatch import Handler
+    from headrace.broker.handler import AnyHandler, Bound
+    from headrace.broker.inspections import Inspections
 
-SMALL_BYTES: Final = 16 * 1024
-"""A request of this size is decoded and answered at once, whatever it is."""
 MOST_ITEMS: Final = 20_000
 """The limit of a request that is answered in one piece."""
 _TIMEOUT_MS: Final = 60_000  # for the thread, which the client shares with others
@@ -39,26 +37,12 @@ class TooManyItems(HeadraceError):
     """A request has more items than can be answered in one piece."""
 
 
-class PortionCall(Call):
-    """The call of one portion: its answer is collected, not sent."""
-
-    __slots__ = ("outcome",)
-
-    def __init__(self, whole: Call, outcome: asyncio.Future[Any]) -> None:
-        super().__init__(whole.connection, whole.version, whole.correlation_id, whole.client_id)
-        self.account = whole.account
-        self.outcome = outcome
-
-    def collect(self, response: Any) -> None:
-        if not self.outcome.done():  # else the client has gone
-            self.outcome.set_result(response)
-
-
 class LargeRequests:
     """See the module; one object for all connections of a broker."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, inspections: Inspections, loop: asyncio.AbstractEventLoop) -> None:
+        self._inspections = inspections
+        self._loop = loop
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @staticmethod
@@ -68,33 +52,33 @@ class LargeRequests:
         call.connection.expect(call)
 
     async def decode(
-        self, connection: Connection, handler: Handler, decode: Decoder, frame: bytes | bytearray
+        self, connection: Connection, handler: AnyHandler, decode: Decoder, frame: bytes | bytearray
     ) -> tuple[str | None, Any]:
         """The client's id and the request. HeadraceError: it is malformed or has too many items."""
         steps = _decoded(handler, decode, frame)
-        return await self._broker.inspections.run(connection, steps, _TIMEOUT_MS)
+        return await self._inspections.run(connection, steps, _TIMEOUT_MS)
 
-    async def answer(self, handler: Handler, request: Any, call: Call) -> Any:
+    async def answer(self, bound: Bound, request: Any, call: Call) -> Any:
         """The response of a handler, asked for a portion at a time."""
-        portions = handler.portions
+        portions = bound.handler.portions
         if portions is None:
-            return await self._ask(handler, request, call)
+            return await self._ask(bound, request, call)
         responses = []
         for portion in portions.cut(request):
             await self._turn()
-            responses.append(await self._ask(handler, portion, call))
+            responses.append(await self._ask(bound, portion, call))
         # Without acknowledgement a produce has no response.
         return None if responses[0] is None else portions.join(responses)
 
     async def encode(self, call: Call, response: Any) -> list[Any]:
         """The chunks of a response."""
         steps = _encoded(call, response)
-        return await self._broker.inspections.run(call.connection, steps, _TIMEOUT_MS)
+        return await self._inspections.run(call.connection, steps, _TIMEOUT_MS)
 
-    async def _ask(self, handler: Handler, request: Any, call: Call) -> Any:
-        part = PortionCall(call, self._broker.loop.create_future())
+    async def _ask(self, bound: Bound, request: Any, call: Call) -> Any:
+        part = PortionCall(call, self._loop.create_future())
         try:
-            answer = handler.handle(self._broker, request, part)
+            answer = bound.handle(request, part)
             if type(answer) is CoroutineType:
                 answer = await answer
             if answer is LATER:
@@ -107,7 +91,7 @@ class LargeRequests:
 
     async def _turn(self) -> None:
         """Wait until it is this request's turn: one portion in each turn of the event loop."""
-        loop = self._broker.loop
+        loop = self._loop
         mine = loop.create_future()
         self._waiting.append(mine)
         if len(self._waiting) == 1:
@@ -121,11 +105,11 @@ class LargeRequests:
                 waiter.set_result(None)
                 break
         if self._waiting:
-            self._broker.loop.call_soon(self._next)
+            self._loop.call_soon(self._next)
 
 
 def _decoded(
-    handler: Handler, decode: Decoder, frame: bytes | bytearray
+    handler: AnyHandler, decode: Decoder, frame: bytes | bytearray
 ) -> Steps[tuple[str | None, Any]]:
     header, position = decode_request_header(frame, 0, handler.request)
     request, _ = decode(frame, position, memoryview(frame))
@@ -142,7 +126,7 @@ def _encoded(call: Call, response: Any) -> Steps[list[Any]]:
     return encode_response(call.correlation_id, call.version, response)
 
 
-def _largest_piece(handler: Handler, request: Any) -> int:
+def _largest_piece(handler: AnyHandler, request: Any) -> int:
     """The items of what must be answered in one piece."""
     portions = handler.portions
     items = getattr(request, portions.asked) if portions is not None else None

@@ -12,8 +12,8 @@ from headrace.cluster.image import NO_LEADER
 from headrace.errors import Error
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
 
 HINTED: Final = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
 
@@ -27,19 +27,19 @@ class Node(NamedTuple):
     rack: str | None
 
 
-def leader_of(broker: Broker, topic: str, index: int) -> tuple[int, int]:
+def leader_of(metadata: Metadata, topic: str, index: int) -> tuple[int, int]:
     """(leader, leader epoch) of a partition; (-1, -1) if it has none that is known."""
-    image = broker.metadata.image.partition(topic, index)
+    image = metadata.image.partition(topic, index)
     if image is None or image.leader == NO_LEADER:
         return -1, -1
     return image.leader, image.leader_epoch
 
 
-def nodes(broker: Broker, call: Call, leaders: Iterable[int]) -> Iterator[Node]:
+def nodes(metadata: Metadata, call: Call, leaders: Iterable[int]) -> Iterator[Node]:
     """The addresses of these brokers, each once, as far as they are known."""
     listener = call.connection.listener.name
     for leader in dict.fromkeys(leaders):
-        registered = broker.metadata.image.brokers.get(leader)
+        registered = metadata.image.brokers.get(leader)
         endpoint = None if registered is None else registered.endpoints.get(listener)
         if registered is not None and endpoint is not None:
             yield Node(leader, endpoint.host, endpoint.port, registered.rack)

@@ -16,7 +16,9 @@ from headrace.wire.messages.list_offsets import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.peers import Peers
+    from headrace.broker.storage import Storage
 
 CHANNEL: Final = "log-ends"
 _TIMEOUT_MS: Final = 10_000
@@ -25,18 +27,18 @@ _CLIENT: Final = -1
 
 
 async def log_ends(
-    broker: Broker, partitions: Iterable[TopicPartition]
+    metadata: Metadata, storage: Storage, peers: Peers | None, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, int | Error]:
     """The high watermark of each of these, or why it cannot be known."""
     ends: dict[TopicPartition, int | Error] = {}
     elsewhere: dict[int, list[TopicPartition]] = {}
     for each in partitions:
-        image = broker.metadata.image.partition(each.topic, each.partition)
+        image = metadata.image.partition(each.topic, each.partition)
         if image is None:
             ends[each] = Error.UNKNOWN_TOPIC_OR_PARTITION
-        elif image.leader == broker.id:
+        elif image.leader == metadata.broker_id:
             try:
-                ends[each] = broker.storage.find(each.topic, each.partition).high_watermark
+                ends[each] = storage.find(each.topic, each.partition).high_watermark
             except ClientFault as fault:
                 ends[each] = fault.error
         elif image.leader < 0:
@@ -44,17 +46,17 @@ async def log_ends(
         else:
             elsewhere.setdefault(image.leader, []).append(each)
     for told in await asyncio.gather(
-        *(_ask(broker, leader, some) for leader, some in elsewhere.items())
+        *(_ask(peers, leader, some) for leader, some in elsewhere.items())
     ):
         ends |= told
     return ends
 
 
 async def _ask(
-    broker: Broker, leader: int, partitions: list[TopicPartition]
+    peers: Peers | None, leader: int, partitions: list[TopicPartition]
 ) -> dict[TopicPartition, int | Error]:
     ends: dict[TopicPartition, int | Error] = dict.fromkeys(partitions, Error.NETWORK_EXCEPTION)
-    if broker.peers is None:
+    if peers is None:
         return ends
     topics: dict[str, list[ListOffsetsPartition]] = {}
     for each in partitions:
@@ -65,7 +67,7 @@ async def _ask(
         topics=[ListOffsetsTopic(name=name, partitions=some) for name, some in topics.items()],
     )
     try:
-        response = await broker.peers.ask(leader, request, timeout_ms=_TIMEOUT_MS, channel=CHANNEL)
+        response = await peers.ask(leader, request, timeout_ms=_TIMEOUT_MS, channel=CHANNEL)
     except PeerUnreachable:
         return ends
     for topic in response.topics:

@@ -17,7 +17,7 @@ from headrace.cluster.configs import ConfigEntry
 from headrace.errors import ClientFault, ConfigError, Error
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
+    from headrace.broker.metadata import Metadata
 
 ROOT: Final = "root"
 LEVELS: Final = {
@@ -66,11 +66,12 @@ def describe_loggers(names: Collection[str] | None = None) -> list[ConfigEntry]:
     ]
 
 
-def check_own_loggers(broker: Broker, name: str) -> None:
+def check_own_loggers(metadata: Metadata, name: str) -> None:
     """Loggers belong to a process: only this broker's own can be seen and changed here."""
-    if name != str(broker.id):
+    if name != str(metadata.broker_id):
         raise ClientFault(
-            Error.INVALID_REQUEST, f"Unexpected broker id, expected {broker.id}, but got '{name}'."
+            Error.INVALID_REQUEST,
+            f"Unexpected broker id, expected {metadata.broker_id}, but got '{name}'.",
         )
 
 

@@ -101,7 +101,7 @@ class Metadata:
         self.in_cluster = in_cluster
         # In which epoch everything is written that is not a controller's; with one broker it is.
         self.controllership: Controllership | None = None
-        self._broker_id = broker_id
+        self.broker_id = broker_id
         self._session = session
         self._static_config = config
         self.passwords = DynamicPasswords.of(config, secrets.token_bytes)
@@ -127,7 +127,7 @@ class Metadata:
 
     def _refresh_config(self) -> None:
         own, unreadable = self.passwords.decrypted(
-            self.image.broker_configs.get(self._broker_id, {})
+            self.image.broker_configs.get(self.broker_id, {})
         )
         if unreadable and unreadable != self._unreadable:
             logs.CONFIG.error(
@@ -150,7 +150,7 @@ class Metadata:
             paths &= cordoned
         self._storage.cordoned = frozenset(paths)
         is_full = len(paths) == len(self._storage.directories) > 0
-        self.image.cordoned = frozenset((self._broker_id,) if is_full else ())
+        self.image.cordoned = frozenset((self.broker_id,) if is_full else ())
 
     # -- changes ----------------------------------------------------------------------------------
 
@@ -255,9 +255,7 @@ class Metadata:
     async def rotate_passwords(self) -> None:
         """Encrypt this broker's passwords with its secret where the old one still protects them."""
         try:
-            changes = await self.change(
-                lambda image: self.passwords.rotated(image, self._broker_id)
-            )
+            changes = await self.change(lambda image: self.passwords.rotated(image, self.broker_id))
         except ClientFault as fault:
             logs.CONFIG.warning(
                 "Passwords stay encrypted with password.encoder.old.secret for now: %s",

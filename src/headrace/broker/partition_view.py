@@ -8,7 +8,8 @@ from headrace.cluster.image import NO_LEADER
 from headrace.errors import Error
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.storage import Storage
     from headrace.cluster.image import TopicImage
 
 
@@ -21,16 +22,18 @@ class PartitionView(NamedTuple):
     offline_replicas: list[int]
 
 
-def view(broker: Broker, topic: TopicImage, index: int, listener: str) -> PartitionView:
+def view(
+    metadata: Metadata, storage: Storage, topic: TopicImage, index: int, listener: str
+) -> PartitionView:
     """What a client that came by `listener` may know of a partition.
 
     A leader that this listener cannot reach is no leader for the client.
     """
-    brokers = broker.metadata.image.brokers
+    brokers = metadata.image.brokers
     partition = topic.partitions[index]
     offline = [each for each in partition.replicas if each not in brokers]
-    if broker.id in partition.replicas and broker.storage.is_offline(topic.name, index):
-        offline.append(broker.id)
+    if metadata.broker_id in partition.replicas and storage.is_offline(topic.name, index):
+        offline.append(metadata.broker_id)
     leader = partition.leader
     error = Error.NONE
     if leader in offline or leader not in brokers:

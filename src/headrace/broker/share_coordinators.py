@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from headrace.broker.coordinators import Coordinators, TopicsView
 from headrace.cluster.image import Change, TopicDeleted
@@ -25,6 +25,8 @@ def _end_transaction(_shard: ShareShard, _producer: ProducerIdentity, _commit: b
     """Nobody writes to this topic in a transaction; a marker that is here means nothing."""
 
 
+Shares: TypeAlias = Coordinators[ShareShard]
+
 STATE: Final[InternalTopic[ShareShard]] = InternalTopic(
     SHARE_GROUP_STATE,
     encode_record,
@@ -34,9 +36,7 @@ STATE: Final[InternalTopic[ShareShard]] = InternalTopic(
 )
 
 
-def build_shares(
-    metadata: Metadata, storage: Storage, machine: Machine
-) -> Coordinators[ShareShard]:
+def build_shares(metadata: Metadata, storage: Storage, machine: Machine) -> Shares:
     config = metadata.config
     settings = ShareSettings(
         updates_per_snapshot=config.get_int(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from headrace.broker.dispatch import Answer
+from headrace.broker.handler import Answer
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.share.shard import ShareShard
 from headrace.coordinator.share.state import ShareKey
@@ -25,8 +25,8 @@ from headrace.wire.messages import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.share_coordinators import Shares
 
 
 class Operation(NamedTuple):
@@ -95,7 +95,7 @@ def coordinator_key(key: ShareKey) -> str:
     return f"{key.group_id}:{uuid_to_text(key.topic_id)}:{key.partition}"
 
 
-def handle(operation: Operation, broker: Broker, request: Any, call: Call) -> Answer:
+def answer(operation: Operation, shares: Shares, request: Any, call: Call) -> Answer[Any]:
     """Let the coordinators on this broker answer what another broker asks."""
     parts = [
         (ShareKey(request.group_id, topic.topic_id, asked.partition), asked)
@@ -118,7 +118,7 @@ def handle(operation: Operation, broker: Broker, request: Any, call: Call) -> An
             ]
         )
 
-    return broker.share_states.coordinators.ask_each(
+    return shares.ask_each(
         [coordinator_key(key) for key, _ in parts],
         call,
         work,

@@ -13,7 +13,8 @@ from headrace.errors import ClientFault, Error
 from headrace.replica.sharing.states import Acknowledgement, AcknowledgeType
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.share_partitions import SharePartitions
 
 Outcomes = dict[PartitionKey, Error]
 
@@ -65,7 +66,7 @@ class Acknowledging:
 
     def __init__(
         self,
-        broker: Broker,
+        share_partitions: SharePartitions,
         name: SessionName,
         parts: Sequence[tuple[PartitionKey, Sequence[_Batch]]],
         *,
@@ -76,12 +77,12 @@ class Acknowledging:
         self._missing = len(parts) + 1
         self.outcomes: Outcomes = {}
         for key, batches in parts:
-            self._begin(broker, name, key, batches, may_renew)
+            self._begin(share_partitions, name, key, batches, may_renew)
         self._arrived()
 
     def _begin(
         self,
-        broker: Broker,
+        share_partitions: SharePartitions,
         name: SessionName,
         key: PartitionKey,
         batches: Sequence[_Batch],
@@ -93,11 +94,11 @@ class Acknowledging:
 
         try:
             taken = acknowledgements(batches, may_renew=may_renew)
-            led = broker.share_partitions.find(name.group_id, *key)
+            led = share_partitions.find(name.group_id, *key)
         except ClientFault as fault:
             tell(fault.error)
             return
-        broker.share_partitions.acknowledge(led, name.member_id, taken, tell)
+        share_partitions.acknowledge(led, name.member_id, taken, tell)
 
     def _arrived(self) -> None:
         self._missing -= 1
@@ -105,12 +106,12 @@ class Acknowledging:
             self._done(self.outcomes)
 
 
-def leader_of(broker: Broker, topic_id: UUID, index: int, error: int) -> tuple[int, int]:
+def leader_of(metadata: Metadata, topic_id: UUID, index: int, error: int) -> tuple[int, int]:
     """Who leads a partition that is not led here; (0, 0) where nobody needs to know, as Kafka."""
     if error not in leader_hints.HINTED:
         return 0, 0
-    name = broker.metadata.image.topic_names.get(topic_id, "")
-    return leader_hints.leader_of(broker, name, index)
+    name = metadata.image.topic_names.get(topic_id, "")
+    return leader_hints.leader_of(metadata, name, index)
 
 
 def by_topic(parts: Iterable[tuple[PartitionKey, Any]]) -> dict[UUID, list[Any]]:

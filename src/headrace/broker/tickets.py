@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Generic, Never, TypeVar
 
 from headrace.broker.call import LATER, Call
-from headrace.broker.dispatch import Answer, reply
-from headrace.errors import Error
+from headrace.broker.handler import Outcome
+from headrace.errors import Error, InvariantViolated
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
-class CallTicket:
+class CallTicket(Generic[T]):
     """One request that one shard answers, perhaps before its handler has returned."""
 
     __slots__ = ("_call", "_is_parked", "_refusal", "_response")
 
-    def __init__(self, call: Call, refusal: Callable[[Error], Any]) -> None:
+    def __init__(self, call: Call, refusal: Callable[[Error], T]) -> None:
         self._call = call
         self._refusal = refusal
-        self._response: Any = None
+        self._response: T | None = None
         self._is_parked = False
 
-    def answer(self, response: Any) -> None:
+    def answer(self, response: T) -> None:
         if self._is_parked:
-            reply(self._call, response)
+            self._call.reply(response)
         else:
             self._response = response
 
     def refuse(self, error: Error) -> None:
         self.answer(self._refusal(error))
 
-    def outcome(self) -> Answer:
+    def outcome(self) -> Outcome[T]:
         """What the handler returns: the response if it is there, else LATER."""
         if self._response is not None:
             return self._response
@@ -40,18 +41,18 @@ class CallTicket:
         return LATER
 
 
-class Gathering(Generic[T]):
+class Gathering(Generic[T, R]):
     """One request whose parts are answered by several shards."""
 
-    def __init__(self, call: Call, parts: int, combine: Callable[[list[T]], Any]) -> None:
-        self._ticket = CallTicket(call, lambda error: error)
+    def __init__(self, call: Call, parts: int, combine: Callable[[list[T]], R]) -> None:
+        self._ticket: CallTicket[R] = CallTicket(call, _whole_refusal)
         self._combine = combine
         self._parts: list[T | None] = [None] * parts
         self._missing = parts
         if not parts:
             self._ticket.answer(combine([]))
 
-    def part(self, index: int, refusal: Callable[[Error], T]) -> PartTicket[T]:
+    def part(self, index: int, refusal: Callable[[Error], T]) -> PartTicket[T, R]:
         return PartTicket(self, index, refusal)
 
     def put(self, index: int, part: T) -> None:
@@ -61,16 +62,18 @@ class Gathering(Generic[T]):
         if not self._missing:
             self._ticket.answer(self._combine([part for part in self._parts if part is not None]))
 
-    def outcome(self) -> Answer:
+    def outcome(self) -> Outcome[R]:
         return self._ticket.outcome()
 
 
-class PartTicket(Generic[T]):
+class PartTicket(Generic[T, R]):
     """One part of a `Gathering`."""
 
     __slots__ = ("_gathering", "_index", "_refusal")
 
-    def __init__(self, gathering: Gathering[T], index: int, refusal: Callable[[Error], T]) -> None:
+    def __init__(
+        self, gathering: Gathering[T, R], index: int, refusal: Callable[[Error], T]
+    ) -> None:
         self._gathering = gathering
         self._index = index
         self._refusal = refusal
@@ -80,3 +83,7 @@ class PartTicket(Generic[T]):
 
     def refuse(self, error: Error) -> None:
         self.answer(self._refusal(error))
+
+
+def _whole_refusal(error: Error) -> Never:
+    raise InvariantViolated(f"parts are refused, never the whole: {error.name}")

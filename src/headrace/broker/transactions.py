@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from headrace.broker.coordinators import Coordinators
 from headrace.cluster.topic_names import TRANSACTION_STATE
@@ -31,6 +31,8 @@ def _end_transaction(_shard: TransactionShard, _producer: ProducerIdentity, _com
     """Nobody writes to this topic in a transaction; a marker that is here means nothing."""
 
 
+Transactions: TypeAlias = Coordinators[TransactionShard]
+
 STATE: Final[InternalTopic[TransactionShard]] = InternalTopic(
     TRANSACTION_STATE, encode_record, decode_record, _replay, _end_transaction
 )
@@ -42,7 +44,7 @@ def build_transactions(
     machine: Machine,
     producer_ids: ProducerIds,
     markers: Markers,
-) -> Coordinators[TransactionShard]:
+) -> Transactions:
     config = metadata.config
     settings = TransactionSettings(
         transaction_max_timeout_ms=config.get_int("transaction.max.timeout.ms"),

@@ -16,11 +16,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 from uuid import uuid4
 
-from headrace.broker.broker import Broker
 from headrace.broker.dialling import PeerSettings
-from headrace.broker.dispatch import Dispatcher, Handler
+from headrace.broker.dispatch import Dispatcher
 from headrace.broker.fetchers import ReplicaFetchers
 from headrace.broker.handlers import api_versions, fetch
+from headrace.broker.inspections import Inspections
+from headrace.broker.large_requests import LargeRequests
 from headrace.broker.machine import OsMachine
 from headrace.broker.peers import Peers
 from headrace.broker.quotas import Quotas
@@ -73,7 +74,7 @@ class Node:
     peers: Peers
     fetchers: ReplicaFetchers
     listener: Listener
-    broker: Broker
+    serving: fetch.Parts
     nudges: Nudges
 
     def take_role(self, topic: str = TOPIC, config: LogConfig | None = None) -> Partition:
@@ -137,7 +138,7 @@ class Nodes:
         self.image.brokers[broker_id] = BrokerRegistration(
             broker_id, {LISTENER: endpoint}, None, epoch
         )
-        node = Node(broker_id, self.image, storage, peers, fetchers, listener, self._broker, nudges)
+        node = Node(broker_id, self.image, storage, peers, fetchers, listener, self._parts, nudges)
         self._nodes[broker_id] = node
         return node
 
@@ -145,27 +146,28 @@ class Nodes:
         self, broker_id: int, storage: Storage, clock: SystemClock, nudges: Nudges, port: int
     ) -> Listener:
         loop = asyncio.get_running_loop()
-        handlers: Sequence[Handler] = (api_versions.HANDLER, fetch.HANDLER)
         reporter = Reporter()
         ids = iter(range(1, 1 << 30))
-        self._broker = cast(
-            "Broker",
-            SimpleNamespace(
-                id=broker_id,
-                clock=clock,
-                loop=loop,
-                reporter=reporter,
-                storage=storage,
-                metadata=SimpleNamespace(image=self.image),
-                fetch_sessions=FetchSessions(1000, 120_000, lambda: next(ids)),
-                isr=nudges,
-                quotas=Quotas(BrokerConfig({}), self.image, clock),
-                throttle=ReplicationThrottle("leader", broker_id, lambda: self.image),
-                handlers=handlers,
-                max_fetch_bytes=57671680,
-                config=BrokerConfig({}),
-            ),
+        quotas = Quotas(BrokerConfig({}), self.image, clock)
+        metadata: Any = SimpleNamespace(
+            image=self.image, config=BrokerConfig({}), broker_id=broker_id
         )
+        self._parts = fetch.Parts(
+            metadata,
+            storage,
+            quotas,
+            FetchSessions(1000, 120_000, lambda: next(ids)),
+            cast("Any", nudges),
+            ReplicationThrottle("leader", broker_id, lambda: self.image),
+            reporter,
+            clock,
+            loop,
+            57671680,
+        )
+        handlers = [
+            api_versions.HANDLER.bind(metadata, (api_versions.HANDLER, fetch.HANDLER)),
+            fetch.HANDLER.bind(self._parts),
+        ]
         limits = ConnectionLimits(1000, 1000, {})
         listener = Listener(
             LISTENER,
@@ -177,7 +179,8 @@ class Nodes:
             max_pending=500,
         )
         listener.bind("127.0.0.1", port)
-        await listener.start(Dispatcher(self._broker, handlers))
+        large = LargeRequests(Inspections(), loop)
+        await listener.start(Dispatcher(handlers, quotas, reporter, large))
         return listener
 
     def topic(

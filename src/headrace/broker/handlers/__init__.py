@@ -1,8 +1,13 @@
-"""One module per API, named as its message module. What is registered here is what is served."""
+"""One module per API, named as its message module. What is listed here is what is served.
+
+`bound` gives each the parts of the broker that it works with, and no others.
+"""
 
 from __future__ import annotations
 
-from headrace.broker.dispatch import Handler
+from typing import TYPE_CHECKING, Final
+
+from headrace.broker.handler import AnyHandler, Bound
 from headrace.broker.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
@@ -47,7 +52,6 @@ from headrace.broker.handlers import (
     list_offsets,
     list_partition_reassignments,
     list_transactions,
-    metadata,
     offset_commit,
     offset_delete,
     offset_fetch,
@@ -66,12 +70,17 @@ from headrace.broker.handlers import (
     write_share_group_state,
     write_txn_markers,
 )
+from headrace.broker.handlers import metadata as metadata_api
+from headrace.broker.produce_admission import Admission
 
-MODULES = (
+if TYPE_CHECKING:
+    from headrace.broker.broker import Broker
+
+MODULES: Final = (
     produce,
     fetch,
     list_offsets,
-    metadata,
+    metadata_api,
     offset_commit,
     offset_fetch,
     find_coordinator,
@@ -130,5 +139,112 @@ MODULES = (
     alter_share_group_offsets,
     delete_share_group_offsets,
 )
+HANDLERS: Final[tuple[AnyHandler, ...]] = tuple(module.HANDLER for module in MODULES)
 
-HANDLERS: tuple[Handler, ...] = tuple(module.HANDLER for module in MODULES)
+
+def bound(broker: Broker) -> list[Bound]:
+    """Every handler, with what it needs."""
+    metadata, storage, quotas, clock = broker.metadata, broker.storage, broker.quotas, broker.clock
+    groups, transactions = broker.groups, broker.transactions
+    shares = broker.share_states.coordinators
+    return [
+        produce.HANDLER.bind(
+            produce.Parts(
+                metadata,
+                storage,
+                Admission(metadata, storage, transactions, broker.remote_transactions),
+                broker.inspections,
+                broker.reporter,
+                clock,
+                broker.loop,
+            )
+        ),
+        fetch.HANDLER.bind(
+            fetch.Parts(
+                metadata,
+                storage,
+                quotas,
+                broker.fetch_sessions,
+                broker.isr,
+                broker.throttle,
+                broker.reporter,
+                clock,
+                broker.loop,
+                broker.max_fetch_bytes,
+            )
+        ),
+        list_offsets.HANDLER.bind(storage, broker.inspections),
+        metadata_api.HANDLER.bind(metadata_api.Parts(metadata, storage, quotas, broker.machine)),
+        offset_commit.HANDLER.bind(groups),
+        offset_fetch.HANDLER.bind(groups),
+        find_coordinator.HANDLER.bind(metadata, groups, transactions, shares),
+        join_group.HANDLER.bind(groups),
+        heartbeat.HANDLER.bind(groups),
+        leave_group.HANDLER.bind(groups),
+        sync_group.HANDLER.bind(groups),
+        describe_groups.HANDLER.bind(groups),
+        list_groups.HANDLER.bind(groups),
+        api_versions.HANDLER.bind(metadata, HANDLERS),
+        create_topics.HANDLER.bind(metadata, quotas, broker.machine),
+        delete_topics.HANDLER.bind(metadata, quotas),
+        delete_records.HANDLER.bind(metadata, storage, clock),
+        init_producer_id.HANDLER.bind(transactions, broker.producer_ids),
+        offset_for_leader_epoch.HANDLER.bind(storage),
+        add_partitions_to_txn.HANDLER.bind(metadata, transactions),
+        add_offsets_to_txn.HANDLER.bind(groups, transactions),
+        end_txn.HANDLER.bind(transactions),
+        write_txn_markers.HANDLER.bind(storage, broker.markers),
+        txn_offset_commit.HANDLER.bind(
+            txn_offset_commit.Parts(metadata, groups, transactions, broker.remote_transactions)
+        ),
+        describe_configs.HANDLER.bind(metadata),
+        alter_configs.HANDLER.bind(metadata),
+        alter_replica_log_dirs.HANDLER.bind(broker.moves),
+        describe_log_dirs.HANDLER.bind(storage, broker.moves),
+        create_partitions.HANDLER.bind(metadata, quotas),
+        delete_groups.HANDLER.bind(groups),
+        elect_leaders.HANDLER.bind(metadata),
+        incremental_alter_configs.HANDLER.bind(metadata, broker.reporter),
+        alter_partition_reassignments.HANDLER.bind(metadata),
+        list_partition_reassignments.HANDLER.bind(metadata),
+        offset_delete.HANDLER.bind(groups),
+        describe_client_quotas.HANDLER.bind(metadata),
+        alter_client_quotas.HANDLER.bind(metadata),
+        describe_user_scram_credentials.HANDLER.bind(metadata),
+        update_features.HANDLER.bind(metadata),
+        describe_cluster.HANDLER.bind(metadata),
+        describe_producers.HANDLER.bind(storage),
+        describe_transactions.HANDLER.bind(transactions),
+        list_transactions.HANDLER.bind(transactions),
+        consumer_group_heartbeat.HANDLER.bind(metadata, groups),
+        consumer_group_describe.HANDLER.bind(groups),
+        get_telemetry_subscriptions.HANDLER.bind(metadata, broker.telemetry, broker.machine),
+        push_telemetry.HANDLER.bind(metadata, broker.telemetry, broker.inspections, clock),
+        list_config_resources.HANDLER.bind(metadata),
+        describe_topic_partitions.HANDLER.bind(metadata, storage),
+        share_group_heartbeat.HANDLER.bind(metadata, groups),
+        share_group_describe.HANDLER.bind(metadata, groups),
+        share_fetch.HANDLER.bind(
+            share_fetch.Parts(
+                metadata,
+                storage,
+                quotas,
+                broker.share_partitions,
+                broker.share_sessions,
+                clock,
+                broker.loop,
+                broker.max_fetch_bytes,
+            )
+        ),
+        share_acknowledge.HANDLER.bind(metadata, broker.share_partitions, broker.share_sessions),
+        initialize_share_group_state.HANDLER.bind(shares),
+        read_share_group_state.HANDLER.bind(shares),
+        write_share_group_state.HANDLER.bind(shares),
+        delete_share_group_state.HANDLER.bind(shares),
+        read_share_group_state_summary.HANDLER.bind(shares),
+        describe_share_group_offsets.HANDLER.bind(
+            metadata, storage, groups, broker.share_states, broker.peers
+        ),
+        alter_share_group_offsets.HANDLER.bind(metadata, groups),
+        delete_share_group_offsets.HANDLER.bind(metadata, groups),
+    ]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler, Outcome
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.errors import ClientFault, Error
@@ -22,36 +22,42 @@ from headrace.wire.messages.add_offsets_to_txn import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
+    from headrace.broker.transactions import Transactions
 
 
-def handle(broker: Broker, request: AddOffsetsToTxnRequest, call: Call) -> Answer:
-    if not broker.groups.partition_count:
-        return _create_then_add(broker, request, call)
-    return _add(broker, request, call)
+def handle(
+    groups: Groups, transactions: Transactions, request: AddOffsetsToTxnRequest, call: Call
+) -> Answer[AddOffsetsToTxnResponse]:
+    if not groups.partition_count:
+        return _create_then_add(groups, transactions, request, call)
+    return _add(groups, transactions, request, call)
 
 
-async def _create_then_add(broker: Broker, request: AddOffsetsToTxnRequest, call: Call) -> Answer:
+async def _create_then_add(
+    groups: Groups, transactions: Transactions, request: AddOffsetsToTxnRequest, call: Call
+) -> Outcome[AddOffsetsToTxnResponse]:
     try:
-        await broker.groups.create_topic()
+        await groups.create_topic()
     except ClientFault:
         return _refused(Error.COORDINATOR_NOT_AVAILABLE)
-    return _add(broker, request, call)
+    return _add(groups, transactions, request, call)
 
 
-def _add(broker: Broker, request: AddOffsetsToTxnRequest, call: Call) -> Answer:
-    groups = broker.groups
+def _add(
+    groups: Groups, transactions: Transactions, request: AddOffsetsToTxnRequest, call: Call
+) -> Outcome[AddOffsetsToTxnResponse]:
     offsets = TopicPartition(groups.topic_name, groups.index_of(request.group_id))
 
     def work(shard: TransactionShard, who: Caller, now_ms: int) -> Effects:
         return shard.handle_add_offsets_to_txn(request, who, offsets, now_ms)
 
-    return broker.transactions.ask(request.transactional_id, call, work, _refused)
+    return transactions.ask(request.transactional_id, call, work, _refused)
 
 
 def _refused(error: Error) -> AddOffsetsToTxnResponse:
     return AddOffsetsToTxnResponse(error_code=error)
 
 
-HANDLER = Handler(key=25, versions=(0, 4), request=AddOffsetsToTxnRequest, handle=handle)
+HANDLER = Handler(request=AddOffsetsToTxnRequest, handle=handle)

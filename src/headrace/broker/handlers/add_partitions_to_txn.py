@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.coordinator.effects import Caller, Effects, Reply
 from headrace.coordinator.transaction.partitions import flattened, topic_results
 from headrace.coordinator.transaction.shard import TransactionShard
@@ -28,19 +28,24 @@ from headrace.wire.messages.add_partitions_to_txn import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.transactions import Transactions
 
 _BATCHED_SINCE: Final = 4
 
 
-def handle(broker: Broker, request: AddPartitionsToTxnRequest, call: Call) -> Answer:
+def handle(
+    metadata: Metadata, transactions: Transactions, request: AddPartitionsToTxnRequest, call: Call
+) -> Answer[AddPartitionsToTxnResponse]:
     if call.version < _BATCHED_SINCE:
-        return _handle_one(broker, request, call)
-    return _handle_batch(broker, request, call)
+        return _handle_one(metadata, transactions, request, call)
+    return _handle_batch(metadata, transactions, request, call)
 
 
-def _handle_one(broker: Broker, request: AddPartitionsToTxnRequest, call: Call) -> Answer:
+def _handle_one(
+    metadata: Metadata, transactions: Transactions, request: AddPartitionsToTxnRequest, call: Call
+) -> Answer[AddPartitionsToTxnResponse]:
     topics = request.v3_and_below_topics
 
     def answer(errors: dict[TopicPartition, Error]) -> AddPartitionsToTxnResponse:
@@ -48,10 +53,10 @@ def _handle_one(broker: Broker, request: AddPartitionsToTxnRequest, call: Call) 
             results_by_topic_v3_and_below=topic_results(topics, errors)
         )
 
-    absent = _errors_if_absent(broker, topics)
+    absent = _errors_if_absent(metadata, topics)
     if absent:
         return answer(absent)
-    return broker.transactions.ask(
+    return transactions.ask(
         request.v3_and_below_transactional_id,
         call,
         lambda shard, who, now_ms: shard.handle_add_partitions_to_txn(request, who, now_ms),
@@ -59,11 +64,13 @@ def _handle_one(broker: Broker, request: AddPartitionsToTxnRequest, call: Call) 
     )
 
 
-def _handle_batch(broker: Broker, request: AddPartitionsToTxnRequest, call: Call) -> Answer:
+def _handle_batch(
+    metadata: Metadata, transactions: Transactions, request: AddPartitionsToTxnRequest, call: Call
+) -> Answer[AddPartitionsToTxnResponse]:
     entries = request.transactions
 
     def work(index: int, shard: TransactionShard, who: Caller, now_ms: int) -> Effects:
-        absent = _errors_if_absent(broker, entries[index].topics)
+        absent = _errors_if_absent(metadata, entries[index].topics)
         if absent:
             return Effects(replies=[Reply(who.ticket, outcome(index, absent))])
         part = AddPartitionsToTxnRequest(transactions=[entries[index]])
@@ -88,14 +95,14 @@ def _handle_batch(broker: Broker, request: AddPartitionsToTxnRequest, call: Call
         )
 
     names = [entry.transactional_id for entry in entries]
-    return broker.transactions.ask_each(names, call, work, refusal, combine)
+    return transactions.ask_each(names, call, work, refusal, combine)
 
 
 def _errors_if_absent(
-    broker: Broker, topics: Sequence[AddPartitionsToTxnTopic]
+    metadata: Metadata, topics: Sequence[AddPartitionsToTxnTopic]
 ) -> dict[TopicPartition, Error]:
     """An error for each partition if one of them does not exist; otherwise nothing."""
-    image = broker.metadata.image
+    image = metadata.image
     partitions = flattened(topics)
     if all(image.partition(*partition) is not None for partition in partitions):
         return {}
@@ -107,4 +114,4 @@ def _errors_if_absent(
     }
 
 
-HANDLER = Handler(key=24, versions=(0, 5), request=AddPartitionsToTxnRequest, handle=handle)
+HANDLER = Handler(request=AddPartitionsToTxnRequest, handle=handle)

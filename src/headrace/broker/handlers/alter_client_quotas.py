@@ -11,12 +11,13 @@ Version notes: v1 flexible.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.cluster.client_quotas import IP, QuotaOp, alter, check_entity
 from headrace.cluster.image import ClientQuotaChanged, ClusterImage
 from headrace.errors import ClientFault, Error
@@ -29,16 +30,20 @@ from headrace.wire.messages.alter_client_quotas import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
 
 
-def handle(broker: Broker, request: AlterClientQuotasRequest, call: Call) -> Answer:
-    return _alter(broker, request)
+def handle(
+    metadata: Metadata, request: AlterClientQuotasRequest, call: Call
+) -> Answer[AlterClientQuotasResponse]:
+    return _alter(metadata, request)
 
 
-async def _alter(broker: Broker, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
-    known = await _addresses(broker, request)
+async def _alter(
+    metadata: Metadata, request: AlterClientQuotasRequest
+) -> AlterClientQuotasResponse:
+    known = await _addresses(request)
     seen = Counter(frozenset(_parts(entry)) for entry in request.entries)
     outcomes: list[AlteredEntry] = []
 
@@ -61,7 +66,7 @@ async def _alter(broker: Broker, request: AlterClientQuotasRequest) -> AlterClie
         return [] if request.validate_only else accepted
 
     try:
-        await broker.metadata.change(decide)
+        await metadata.change(decide)
     except ClientFault as fault:
         for outcome in outcomes:
             if not outcome.error_code:
@@ -69,7 +74,7 @@ async def _alter(broker: Broker, request: AlterClientQuotasRequest) -> AlterClie
     return AlterClientQuotasResponse(entries=outcomes)
 
 
-async def _addresses(broker: Broker, request: AlterClientQuotasRequest) -> set[str]:
+async def _addresses(request: AlterClientQuotasRequest) -> set[str]:
     """Those of the named machines that there are."""
     named = {name for entry in request.entries for kind, name in _parts(entry) if kind == IP}
     known = set()
@@ -80,7 +85,7 @@ async def _addresses(broker: Broker, request: AlterClientQuotasRequest) -> set[s
             ipaddress.ip_address(name)
         except ValueError:
             try:
-                await broker.loop.getaddrinfo(name, None, family=socket.AF_INET)
+                await asyncio.get_running_loop().getaddrinfo(name, None, family=socket.AF_INET)
             except (OSError, UnicodeError):
                 continue
         known.add(name)
@@ -99,4 +104,4 @@ def _outcome(entry: EntryData) -> AlteredEntry:
     return AlteredEntry(error_code=0, error_message=None, entity=entity)
 
 
-HANDLER = Handler(key=49, versions=(0, 1), request=AlterClientQuotasRequest, handle=handle)
+HANDLER = Handler(request=AlterClientQuotasRequest, handle=handle)

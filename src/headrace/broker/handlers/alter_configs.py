@@ -10,6 +10,7 @@ Not done: broker loggers, whose levels are single things and changed by Incremen
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from headrace.broker.config_resources import (
@@ -18,7 +19,7 @@ from headrace.broker.config_resources import (
     broker_of,
     unsupported,
 )
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.cluster.config_changes import (
     alter_broker,
     alter_client_metrics,
@@ -34,19 +35,21 @@ from headrace.wire.messages.alter_configs import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
 
 
-def handle(broker: Broker, request: AlterConfigsRequest, call: Call) -> Answer:
-    return _alter(broker, request)
+def handle(
+    metadata: Metadata, request: AlterConfigsRequest, call: Call
+) -> Answer[AlterConfigsResponse]:
+    return _alter(metadata, request)
 
 
-async def _alter(broker: Broker, request: AlterConfigsRequest) -> AlterConfigsResponse:
+async def _alter(metadata: Metadata, request: AlterConfigsRequest) -> AlterConfigsResponse:
     outcomes = await alter_each(
-        broker,
+        metadata,
         request.resources,
-        _decide_one,
+        partial(_decide_one, metadata),
         _outcome,
         validate_only=request.validate_only,
     )
@@ -62,18 +65,18 @@ def _outcome(resource: AlterConfigsResource) -> AlterConfigsResourceResponse:
     )
 
 
-def _decide_one(broker: Broker, image: ClusterImage, resource: AlterConfigsResource) -> Change:
+def _decide_one(metadata: Metadata, image: ClusterImage, resource: AlterConfigsResource) -> Change:
     configs = {config.name: config.value for config in resource.configs}
     if resource.resource_type == ResourceType.TOPIC:
         return alter_topic(image, resource.resource_name, configs)
     if resource.resource_type == ResourceType.BROKER:
-        broker_id = broker_of(broker, resource.resource_name)
-        return alter_broker(image, broker_id, configs, broker.config, broker.metadata.passwords)
+        broker_id = broker_of(metadata, resource.resource_name)
+        return alter_broker(image, broker_id, configs, metadata.config, metadata.passwords)
     if resource.resource_type == ResourceType.GROUP:
-        return alter_group(image, resource.resource_name, configs, broker.config)
+        return alter_group(image, resource.resource_name, configs, metadata.config)
     if resource.resource_type == ResourceType.CLIENT_METRICS:
         return alter_client_metrics(resource.resource_name, configs)
     raise unsupported(resource.resource_type)
 
 
-HANDLER = Handler(key=33, versions=(0, 2), request=AlterConfigsRequest, handle=handle)
+HANDLER = Handler(request=AlterConfigsRequest, handle=handle)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.cluster.image import Change, ClusterImage
 from headrace.cluster.reassignments import alter
 from headrace.errors import ClientFault
@@ -29,16 +29,18 @@ from headrace.wire.messages.alter_partition_reassignments import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
 
 
-def handle(broker: Broker, request: AlterPartitionReassignmentsRequest, call: Call) -> Answer:
-    return _alter(broker, request)
+def handle(
+    metadata: Metadata, request: AlterPartitionReassignmentsRequest, call: Call
+) -> Answer[AlterPartitionReassignmentsResponse]:
+    return _alter(metadata, request)
 
 
 async def _alter(
-    broker: Broker, request: AlterPartitionReassignmentsRequest
+    metadata: Metadata, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse:
     responses = []
     rounds: list[dict[TopicPartition, tuple[Sequence[int] | None, Outcome]]] = []
@@ -57,7 +59,7 @@ async def _alter(
         responses.append(ReassignableTopicResponse(name=topic.name, partitions=outcomes))
     for entries in rounds:
         wanted = {where: replicas for where, (replicas, _) in entries.items()}
-        faults = await _alter_each(broker, wanted, request.allow_replication_factor_change)
+        faults = await _alter_each(metadata, wanted, request.allow_replication_factor_change)
         for where, fault in faults.items():
             outcome = entries[where][1]
             outcome.error_code, outcome.error_message = fault.error, fault.message
@@ -70,7 +72,9 @@ async def _alter(
 
 
 async def _alter_each(
-    broker: Broker, wanted: Mapping[TopicPartition, Sequence[int] | None], may_change_factor: bool
+    metadata: Metadata,
+    wanted: Mapping[TopicPartition, Sequence[int] | None],
+    may_change_factor: bool,
 ) -> dict[TopicPartition, ClientFault]:
     """Begin the moves; returns why each of the others does not."""
     faults: dict[TopicPartition, ClientFault] = {}
@@ -81,12 +85,10 @@ async def _alter_each(
         return changes
 
     try:
-        await broker.metadata.change(decide)
+        await metadata.change(decide)
     except ClientFault as fault:
         return {where: faults.get(where, fault) for where in wanted}
     return faults
 
 
-HANDLER = Handler(
-    key=45, versions=(0, 1), request=AlterPartitionReassignmentsRequest, handle=handle
-)
+HANDLER = Handler(request=AlterPartitionReassignmentsRequest, handle=handle)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.errors import ClientFault, Error
 from headrace.types import TopicPartition
 from headrace.wire.messages.alter_replica_log_dirs import (
@@ -27,11 +27,13 @@ from headrace.wire.messages.alter_replica_log_dirs import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.moves import Moves
 
 
-def handle(broker: Broker, request: AlterReplicaLogDirsRequest, call: Call) -> Answer:
+def handle(
+    moves: Moves, request: AlterReplicaLogDirsRequest, call: Call
+) -> Answer[AlterReplicaLogDirsResponse]:
     wanted = {
         TopicPartition(topic.name, index): directory.path
         for directory in request.dirs
@@ -42,7 +44,7 @@ def handle(broker: Broker, request: AlterReplicaLogDirsRequest, call: Call) -> A
     for (name, index), path in wanted.items():
         error = Error.NONE
         try:
-            broker.moves.begin(name, index, path)
+            moves.begin(name, index, path)
         except ClientFault as fault:
             # Of a replica that is elsewhere this API says that it is not available, as Kafka does.
             is_elsewhere = fault.error is Error.NOT_LEADER_OR_FOLLOWER
@@ -55,4 +57,4 @@ def handle(broker: Broker, request: AlterReplicaLogDirsRequest, call: Call) -> A
     return AlterReplicaLogDirsResponse(results=list(topics.values()))
 
 
-HANDLER = Handler(key=34, versions=(1, 2), request=AlterReplicaLogDirsRequest, handle=handle)
+HANDLER = Handler(request=AlterReplicaLogDirsRequest, handle=handle)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.cluster.features import SHARE_VERSION
 from headrace.errors import Error
 from headrace.wire.messages.alter_share_group_offsets import (
@@ -17,14 +17,17 @@ from headrace.wire.messages.alter_share_group_offsets import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
+    from headrace.broker.metadata import Metadata
 
 
-def handle(broker: Broker, request: AlterShareGroupOffsetsRequest, call: Call) -> Answer:
-    if broker.metadata.image.feature_level(SHARE_VERSION) < 1:
+def handle(
+    metadata: Metadata, groups: Groups, request: AlterShareGroupOffsetsRequest, call: Call
+) -> Answer[AlterShareGroupOffsetsResponse]:
+    if metadata.image.feature_level(SHARE_VERSION) < 1:
         return _refused(Error.UNSUPPORTED_VERSION)
-    return broker.groups.ask(
+    return groups.ask(
         request.group_id,
         call,
         lambda shard, who, now_ms: shard.share.handle_alter_offsets(request, who, now_ms),
@@ -36,4 +39,4 @@ def _refused(error: Error) -> AlterShareGroupOffsetsResponse:
     return AlterShareGroupOffsetsResponse(error_code=error, responses=[])
 
 
-HANDLER = Handler(key=91, versions=(0, 0), request=AlterShareGroupOffsetsRequest, handle=handle)
+HANDLER = Handler(request=AlterShareGroupOffsetsRequest, handle=handle)

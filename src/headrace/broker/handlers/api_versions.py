@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.cluster.features import SUPPORTED
 from headrace.errors import Error
 from headrace.wire.messages.api_versions import (
@@ -28,23 +28,28 @@ from headrace.wire.messages.api_versions import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
+    from collections.abc import Sequence
+
     from headrace.broker.call import Call
+    from headrace.broker.handler import AnyHandler
+    from headrace.broker.metadata import Metadata
 
 _TELEMETRY: Final = (71, 72)
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 
 
-def handle(broker: Broker, request: ApiVersionsRequest, call: Call) -> Answer:
+def handle(
+    metadata: Metadata, served: Sequence[AnyHandler], request: ApiVersionsRequest, call: Call
+) -> Answer[ApiVersionsResponse]:
     if call.version >= 3:
         name, version = request.client_software_name, request.client_software_version
         if not (_SOFTWARE.fullmatch(name) and _SOFTWARE.fullmatch(version)):
             return ApiVersionsResponse(error_code=Error.INVALID_REQUEST, api_keys=[])
         call.connection.software = f"{name} {version}"
-    image = broker.metadata.image
+    image = metadata.image
     untold = () if image.client_metrics_configs else _TELEMETRY
     keys = []
-    for handler in broker.handlers:
+    for handler in served:
         if handler.key in untold:
             continue
         lowest, highest = handler.advertised or handler.versions
@@ -65,4 +70,4 @@ def handle(broker: Broker, request: ApiVersionsRequest, call: Call) -> Answer:
     )
 
 
-HANDLER = Handler(key=18, versions=(0, 4), request=ApiVersionsRequest, handle=handle)
+HANDLER = Handler(request=ApiVersionsRequest, handle=handle)

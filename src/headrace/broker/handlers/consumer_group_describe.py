@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker import authorized_operations
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.portions import Portions
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.shard import GroupShard
@@ -23,11 +23,13 @@ from headrace.wire.messages.consumer_group_describe import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
 
 
-def handle(broker: Broker, request: ConsumerGroupDescribeRequest, call: Call) -> Answer:
+def handle(
+    groups: Groups, request: ConsumerGroupDescribeRequest, call: Call
+) -> Answer[ConsumerGroupDescribeResponse]:
     names = request.group_ids
 
     def work(index: int, shard: GroupShard, who: Caller, now_ms: int) -> Effects:
@@ -50,12 +52,10 @@ def handle(broker: Broker, request: ConsumerGroupDescribeRequest, call: Call) ->
                 group.authorized_operations = authorized_operations.ON_GROUP
         return ConsumerGroupDescribeResponse(groups=groups)
 
-    return broker.groups.ask_each(names, call, work, refusal, combine)
+    return groups.ask_each(names, call, work, refusal, combine)
 
 
 HANDLER = Handler(
-    key=69,
-    versions=(0, 1),
     request=ConsumerGroupDescribeRequest,
     handle=handle,
     portions=Portions("group_ids", "groups"),

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -23,16 +23,19 @@ from headrace.wire.messages.consumer_group_heartbeat import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
+    from headrace.broker.metadata import Metadata
 
 _ASSIGNMENT_DELAY_S: Final = 0.002
 
 
-def handle(broker: Broker, request: ConsumerGroupHeartbeatRequest, call: Call) -> Answer:
-    if broker.metadata.image.feature_level("group.version") < 1:
+def handle(
+    metadata: Metadata, groups: Groups, request: ConsumerGroupHeartbeatRequest, call: Call
+) -> Answer[ConsumerGroupHeartbeatResponse]:
+    if metadata.image.feature_level("group.version") < 1:
         return _refused(Error.UNSUPPORTED_VERSION)
-    answer = broker.groups.ask(
+    answer = groups.ask(
         request.group_id,
         call,
         lambda shard, who, now_ms: shard.handle_consumer_group_heartbeat(request, who, now_ms),
@@ -57,4 +60,4 @@ def _refused(error: Error) -> ConsumerGroupHeartbeatResponse:
     return ConsumerGroupHeartbeatResponse(error_code=error, member_epoch=0, heartbeat_interval_ms=0)
 
 
-HANDLER = Handler(key=68, versions=(0, 1), request=ConsumerGroupHeartbeatRequest, handle=handle)
+HANDLER = Handler(request=ConsumerGroupHeartbeatRequest, handle=handle)

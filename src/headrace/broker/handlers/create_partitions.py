@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.cluster.image import ClusterImage, PartitionsAdded
 from headrace.cluster.topics import create_partitions
 from headrace.errors import ClientFault, Error
@@ -26,17 +26,19 @@ from headrace.wire.messages.create_partitions import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
-    from headrace.broker.quotas import Mutations
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.quotas import Mutations, Quotas
 
 
-def handle(broker: Broker, request: CreatePartitionsRequest, call: Call) -> Answer:
-    return _create(broker, request, broker.quotas.mutations(call, strict_since=3))
+def handle(
+    metadata: Metadata, quotas: Quotas, request: CreatePartitionsRequest, call: Call
+) -> Answer[CreatePartitionsResponse]:
+    return _create(metadata, request, quotas.mutations(call, strict_since=3))
 
 
 async def _create(
-    broker: Broker, request: CreatePartitionsRequest, mutations: Mutations
+    metadata: Metadata, request: CreatePartitionsRequest, mutations: Mutations
 ) -> CreatePartitionsResponse:
     names = Counter(topic.name for topic in request.topics)
     results: list[CreatePartitionsTopicResult] = []
@@ -64,7 +66,7 @@ async def _create(
         return [] if request.validate_only else accepted
 
     try:
-        await broker.metadata.change(decide)
+        await metadata.change(decide)
     except ClientFault as fault:
         for result in results:
             if not result.error_code:
@@ -72,4 +74,4 @@ async def _create(
     return CreatePartitionsResponse(results=results)
 
 
-HANDLER = Handler(key=37, versions=(0, 3), request=CreatePartitionsRequest, handle=handle)
+HANDLER = Handler(request=CreatePartitionsRequest, handle=handle)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.cluster.configs import describe_topic
 from headrace.cluster.image import ClusterImage, TopicCreated
 from headrace.cluster.topic_names import collision_key
@@ -30,17 +30,20 @@ from headrace.wire.messages.create_topics import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
-    from headrace.broker.quotas import Mutations
+    from headrace.broker.machine import Machine
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.quotas import Mutations, Quotas
 
 
-def handle(broker: Broker, request: CreateTopicsRequest, call: Call) -> Answer:
-    return _create(broker, request, broker.quotas.mutations(call, strict_since=6))
+def handle(
+    metadata: Metadata, quotas: Quotas, machine: Machine, request: CreateTopicsRequest, call: Call
+) -> Answer[CreateTopicsResponse]:
+    return _create(metadata, machine, request, quotas.mutations(call, strict_since=6))
 
 
 async def _create(
-    broker: Broker, request: CreateTopicsRequest, mutations: Mutations
+    metadata: Metadata, machine: Machine, request: CreateTopicsRequest, mutations: Mutations
 ) -> CreateTopicsResponse:
     names = Counter(collision_key(topic.name) for topic in request.topics)
     created: dict[str, TopicCreated] = {}
@@ -62,9 +65,9 @@ async def _create(
                 change = create_topic(
                     image,
                     _new_topic(asked),
-                    topic_defaults(broker),
-                    chance=broker.machine.chance,
-                    new_id=broker.machine.new_id,
+                    topic_defaults(metadata),
+                    chance=machine.chance,
+                    new_id=machine.new_id,
                 )
                 mutations.charge(asked.name, len(change.topic.partitions))
                 created[asked.name] = change
@@ -75,9 +78,9 @@ async def _create(
         return [change for name, change in created.items() if name not in done]
 
     try:
-        await broker.metadata.change(decide)
+        await metadata.change(decide)
     except ClientFault as fault:
-        image = broker.metadata.image
+        image = metadata.image
         faults.update(
             (name, fault)
             for name, change in created.items()
@@ -93,7 +96,7 @@ async def _create(
             # Most topics of a request have the same settings; their description is long.
             key = tuple(change.configs.items())
             if key not in described:
-                described[key] = _describe(broker, change)
+                described[key] = _describe(metadata, change)
             results.append(_accepted(change, described[key], request.validate_only))
     return CreateTopicsResponse(topics=results)
 
@@ -108,14 +111,14 @@ def _new_topic(asked: CreatableTopic) -> NewTopic:
     )
 
 
-def topic_defaults(broker: Broker) -> TopicDefaults:
+def topic_defaults(metadata: Metadata) -> TopicDefaults:
     return TopicDefaults(
-        broker.config.get_int("num.partitions"),
-        broker.config.get_int("default.replication.factor"),
+        metadata.config.get_int("num.partitions"),
+        metadata.config.get_int("default.replication.factor"),
     )
 
 
-def _describe(broker: Broker, change: TopicCreated) -> list[CreatableTopicConfigs]:
+def _describe(metadata: Metadata, change: TopicCreated) -> list[CreatableTopicConfigs]:
     return [
         CreatableTopicConfigs(
             name=entry.name,
@@ -124,7 +127,7 @@ def _describe(broker: Broker, change: TopicCreated) -> list[CreatableTopicConfig
             config_source=entry.source,
             is_sensitive=entry.is_sensitive,
         )
-        for entry in describe_topic(change.configs, broker.config)
+        for entry in describe_topic(change.configs, metadata.config)
     ]
 
 
@@ -155,4 +158,4 @@ def _refused(name: str, fault: ClientFault) -> CreatableTopicResult:
     )
 
 
-HANDLER = Handler(key=19, versions=(2, 7), request=CreateTopicsRequest, handle=handle)
+HANDLER = Handler(request=CreateTopicsRequest, handle=handle)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.portions import Portions
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.shard import GroupShard
@@ -23,11 +23,13 @@ from headrace.wire.messages.delete_groups import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
 
 
-def handle(broker: Broker, request: DeleteGroupsRequest, call: Call) -> Answer:
+def handle(
+    groups: Groups, request: DeleteGroupsRequest, call: Call
+) -> Answer[DeleteGroupsResponse]:
     names = list(dict.fromkeys(request.groups_names))
 
     def work(index: int, shard: GroupShard, who: Caller, now_ms: int) -> Effects:
@@ -36,14 +38,12 @@ def handle(broker: Broker, request: DeleteGroupsRequest, call: Call) -> Answer:
     def refusal(index: int, error: Error) -> DeletableGroupResult:
         return DeletableGroupResult(group_id=names[index], error_code=error)
 
-    return broker.groups.ask_each(
+    return groups.ask_each(
         names, call, work, refusal, lambda results: DeleteGroupsResponse(results=results)
     )
 
 
 HANDLER = Handler(
-    key=42,
-    versions=(0, 2),
     request=DeleteGroupsRequest,
     handle=handle,
     portions=Portions("groups_names", "results", is_set=True),

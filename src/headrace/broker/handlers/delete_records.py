@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.portions import Portions
 from headrace.errors import ClientFault, Error
 from headrace.wire.messages.delete_records import (
@@ -26,16 +26,20 @@ from headrace.wire.messages.delete_records import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.storage import Storage
     from headrace.replica.partition import Partition
+    from headrace.runtime.clock import Clock
 
 _LOOK_AGAIN_S: Final = 0.02
 
 Unfollowed = list[tuple["Partition", int, DeleteRecordsPartitionResult]]
 
 
-def handle(broker: Broker, request: DeleteRecordsRequest, call: Call) -> Answer:
+def handle(
+    metadata: Metadata, storage: Storage, clock: Clock, request: DeleteRecordsRequest, call: Call
+) -> Answer[DeleteRecordsResponse]:
     topics = []
     unfollowed: Unfollowed = []
     for topic in request.topics:
@@ -45,14 +49,14 @@ def handle(broker: Broker, request: DeleteRecordsRequest, call: Call) -> Answer:
                 partition_index=asked.partition_index, low_watermark=-1, error_code=0
             )
             try:
-                partition = broker.storage.find_leader(topic.name, asked.partition_index)
+                partition = storage.find_leader(topic.name, asked.partition_index)
                 start = _delete(partition, asked.offset)
                 answer.low_watermark = start
                 if len(partition.leadership.replicas) > 1:
                     unfollowed.append((partition, start, answer))
             except (ClientFault, OSError) as fault:
                 if isinstance(fault, OSError):
-                    storage = broker.storage
+                    storage = storage
                     fault = storage.on_disk_fault(topic.name, asked.partition_index, fault)
                 answer.error_code = fault.error
             answers.append(answer)
@@ -60,7 +64,7 @@ def handle(broker: Broker, request: DeleteRecordsRequest, call: Call) -> Answer:
     response = DeleteRecordsResponse(topics=topics)
     if not unfollowed:
         return response
-    return _when_followed(broker, response, unfollowed, request.timeout_ms)
+    return _when_followed(metadata, clock, response, unfollowed, request.timeout_ms)
 
 
 def _delete(partition: Partition, offset: int) -> int:
@@ -75,20 +79,24 @@ def _delete(partition: Partition, offset: int) -> int:
 
 
 async def _when_followed(
-    broker: Broker, response: DeleteRecordsResponse, unfollowed: Unfollowed, timeout_ms: int
+    metadata: Metadata,
+    clock: Clock,
+    response: DeleteRecordsResponse,
+    unfollowed: Unfollowed,
+    timeout_ms: int,
 ) -> DeleteRecordsResponse:
-    deadline_ms = broker.clock.monotonic_ms() + timeout_ms
+    deadline_ms = clock.monotonic_ms() + timeout_ms
     while unfollowed:
         waiting = []
         for partition, start, answer in unfollowed:
             if not partition.is_leader:
                 answer.error_code = Error.NOT_LEADER_OR_FOLLOWER
                 continue
-            answer.low_watermark = min([start, *_log_starts(broker, partition)])
+            answer.low_watermark = min([start, *_log_starts(metadata, partition)])
             if answer.low_watermark < start:
                 waiting.append((partition, start, answer))
         unfollowed = waiting
-        if unfollowed and broker.clock.monotonic_ms() >= deadline_ms:
+        if unfollowed and clock.monotonic_ms() >= deadline_ms:
             for _, _, answer in unfollowed:
                 answer.error_code = Error.REQUEST_TIMED_OUT
             break
@@ -97,17 +105,15 @@ async def _when_followed(
     return response
 
 
-def _log_starts(broker: Broker, partition: Partition) -> Iterator[int]:
+def _log_starts(metadata: Metadata, partition: Partition) -> Iterator[int]:
     """Where the logs of living followers begin, as far as they have told."""
-    brokers = broker.metadata.image.brokers
+    brokers = metadata.image.brokers
     for broker_id, follower in partition.followers.items():
         if broker_id in brokers:
             yield follower.log_start_offset
 
 
 HANDLER = Handler(
-    key=21,
-    versions=(0, 2),
     request=DeleteRecordsRequest,
     handle=handle,
     portions=Portions("topics", "topics", ("partitions", "partitions")),

@@ -9,16 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker import share_operations
-from headrace.broker.dispatch import Answer, Handler
-from headrace.wire.messages.delete_share_group_state import DeleteShareGroupStateRequest
+from headrace.broker.handler import Answer, Handler
+from headrace.wire.messages.delete_share_group_state import (
+    DeleteShareGroupStateRequest,
+    DeleteShareGroupStateResponse,
+)
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.share_coordinators import Shares
 
 
-def handle(broker: Broker, request: DeleteShareGroupStateRequest, call: Call) -> Answer:
-    return share_operations.handle(share_operations.DELETE, broker, request, call)
+def handle(
+    shares: Shares, request: DeleteShareGroupStateRequest, call: Call
+) -> Answer[DeleteShareGroupStateResponse]:
+    return share_operations.answer(share_operations.DELETE, shares, request, call)
 
 
-HANDLER = Handler(key=86, versions=(0, 0), request=DeleteShareGroupStateRequest, handle=handle)
+HANDLER = Handler(request=DeleteShareGroupStateRequest, handle=handle)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.cluster.image import ClusterImage, TopicDeleted
 from headrace.cluster.topics import delete_topic
 from headrace.errors import ClientFault, Error
@@ -24,19 +24,21 @@ from headrace.wire.messages.delete_topics import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
-    from headrace.broker.quotas import Mutations
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.quotas import Mutations, Quotas
 
 
-def handle(broker: Broker, request: DeleteTopicsRequest, call: Call) -> Answer:
+def handle(
+    metadata: Metadata, quotas: Quotas, request: DeleteTopicsRequest, call: Call
+) -> Answer[DeleteTopicsResponse]:
     asked = list(request.topics)
     asked += [DeleteTopicState(name=name) for name in request.topic_names]
-    return _delete(broker, asked, broker.quotas.mutations(call, strict_since=5))
+    return _delete(metadata, asked, quotas.mutations(call, strict_since=5))
 
 
 async def _delete(
-    broker: Broker, asked: list[DeleteTopicState], mutations: Mutations
+    metadata: Metadata, asked: list[DeleteTopicState], mutations: Mutations
 ) -> DeleteTopicsResponse:
     results: list[DeletableTopicResult] = []
     done: set[str] = set()
@@ -56,7 +58,7 @@ async def _delete(
                     image,
                     name=wanted.name,
                     topic_id=wanted.topic_id,
-                    deletion_enabled=broker.config.get_bool("delete.topic.enable"),
+                    deletion_enabled=metadata.config.get_bool("delete.topic.enable"),
                 )
                 if change.topic.name in accepted:
                     raise ClientFault(Error.INVALID_REQUEST, "The topic occurs twice.")
@@ -69,12 +71,12 @@ async def _delete(
         return list(accepted.values())
 
     try:
-        await broker.metadata.change(decide)
+        await metadata.change(decide)
     except ClientFault as fault:
         for result in results:
-            if not result.error_code and result.name in broker.metadata.image.topics:
+            if not result.error_code and result.name in metadata.image.topics:
                 result.error_code, result.error_message = fault.error, fault.message
     return DeleteTopicsResponse(responses=results)
 
 
-HANDLER = Handler(key=20, versions=(1, 6), request=DeleteTopicsRequest, handle=handle)
+HANDLER = Handler(request=DeleteTopicsRequest, handle=handle)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.cluster.client_quotas import Component, describe
 from headrace.errors import ClientFault
 from headrace.wire.messages.describe_client_quotas import (
@@ -23,16 +23,18 @@ from headrace.wire.messages.describe_client_quotas import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
 
 
-def handle(broker: Broker, request: DescribeClientQuotasRequest, call: Call) -> Answer:
+def handle(
+    metadata: Metadata, request: DescribeClientQuotasRequest, call: Call
+) -> Answer[DescribeClientQuotasResponse]:
     asked = [
         Component(each.entity_type, each.match_type, each.match) for each in request.components
     ]
     try:
-        found = list(describe(broker.metadata.image, asked, is_strict=request.strict))
+        found = list(describe(metadata.image, asked, is_strict=request.strict))
     except ClientFault as fault:
         return DescribeClientQuotasResponse(
             error_code=fault.error, error_message=fault.message, entries=None
@@ -50,4 +52,4 @@ def handle(broker: Broker, request: DescribeClientQuotasRequest, call: Call) -> 
     )
 
 
-HANDLER = Handler(key=48, versions=(0, 1), request=DescribeClientQuotasRequest, handle=handle)
+HANDLER = Handler(request=DescribeClientQuotasRequest, handle=handle)

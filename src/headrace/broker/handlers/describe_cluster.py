@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker import authorized_operations
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.describe_cluster import (
     DescribeClusterBroker,
@@ -20,15 +20,17 @@ from headrace.wire.messages.describe_cluster import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
 
 _BROKERS: Final = 1
 _CONTROLLERS: Final = 2
 
 
-def handle(broker: Broker, request: DescribeClusterRequest, call: Call) -> Answer:
-    image = broker.metadata.image
+def handle(
+    metadata: Metadata, request: DescribeClusterRequest, call: Call
+) -> Answer[DescribeClusterResponse]:
+    image = metadata.image
     if request.endpoint_type != _BROKERS:
         return DescribeClusterResponse(
             error_code=Error.MISMATCHED_ENDPOINT_TYPE
@@ -64,4 +66,4 @@ def handle(broker: Broker, request: DescribeClusterRequest, call: Call) -> Answe
     )
 
 
-HANDLER = Handler(key=60, versions=(0, 2), request=DescribeClusterRequest, handle=handle)
+HANDLER = Handler(request=DescribeClusterRequest, handle=handle)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker.config_resources import ResourceType, broker_of, unsupported
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.log_levels import check_own_loggers, describe_loggers
 from headrace.broker.portions import Portions
 from headrace.cluster.configs import (
@@ -37,11 +37,13 @@ from headrace.wire.messages.describe_configs import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
 
 
-def handle(broker: Broker, request: DescribeConfigsRequest, call: Call) -> Answer:
+def handle(
+    metadata: Metadata, request: DescribeConfigsRequest, call: Call
+) -> Answer[DescribeConfigsResponse]:
     results = []
     for resource in request.resources:
         result = DescribeConfigsResult(
@@ -52,15 +54,15 @@ def handle(broker: Broker, request: DescribeConfigsRequest, call: Call) -> Answe
             configs=[],
         )
         try:
-            result.configs = [_shown(entry, request) for entry in _describe(broker, resource)]
+            result.configs = [_shown(entry, request) for entry in _describe(metadata, resource)]
         except ClientFault as fault:
             result.error_code, result.error_message = fault.error, fault.message
         results.append(result)
     return DescribeConfigsResponse(results=results)
 
 
-def _describe(broker: Broker, resource: DescribeConfigsResource) -> list[ConfigEntry]:
-    image = broker.metadata.image
+def _describe(metadata: Metadata, resource: DescribeConfigsResource) -> list[ConfigEntry]:
+    image = metadata.image
     name = resource.resource_name
     names = resource.configuration_keys or None
     if resource.resource_type == ResourceType.TOPIC:
@@ -69,26 +71,27 @@ def _describe(broker: Broker, resource: DescribeConfigsResource) -> list[ConfigE
             raise ClientFault(
                 Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist."
             )
-        return describe_topic(image.topic_configs.get(name, {}), broker.config, names)
+        return describe_topic(image.topic_configs.get(name, {}), metadata.config, names)
     if resource.resource_type == ResourceType.BROKER:
-        broker_id = broker_of(broker, name)
+        broker_id = broker_of(metadata, name)
         if broker_id is None:
             return describe_cluster_default(image.cluster_default_config, names)
-        if broker_id != broker.id:
+        if broker_id != metadata.broker_id:
             raise ClientFault(
-                Error.INVALID_REQUEST, f"Ask broker {broker_id} itself; this is {broker.id}."
+                Error.INVALID_REQUEST,
+                f"Ask broker {broker_id} itself; this is {metadata.broker_id}.",
             )
-        return describe_broker(broker.config, names)
+        return describe_broker(metadata.config, names)
     if resource.resource_type == ResourceType.GROUP:
         if not name:
             raise ClientFault(Error.INVALID_REQUEST, "A group's name is not empty.")
-        return describe_group(image.group_configs.get(name, {}), broker.config, names)
+        return describe_group(image.group_configs.get(name, {}), metadata.config, names)
     if resource.resource_type == ResourceType.CLIENT_METRICS:
         if not name:
             raise ClientFault(Error.INVALID_REQUEST, "A subscription's name is not empty.")
         return describe_client_metrics(image.client_metrics_configs.get(name, {}), names)
     if resource.resource_type == ResourceType.BROKER_LOGGER:
-        check_own_loggers(broker, name)
+        check_own_loggers(metadata, name)
         return describe_loggers(names)
     raise unsupported(resource.resource_type)
 
@@ -112,8 +115,6 @@ def _shown(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfi
 
 
 HANDLER = Handler(
-    key=32,
-    versions=(1, 4),
     request=DescribeConfigsRequest,
     handle=handle,
     portions=Portions("resources", "results"),

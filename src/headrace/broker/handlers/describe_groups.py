@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker import authorized_operations
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.portions import Portions
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.shard import GroupShard
@@ -24,11 +24,13 @@ from headrace.wire.messages.describe_groups import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
 
 
-def handle(broker: Broker, request: DescribeGroupsRequest, call: Call) -> Answer:
+def handle(
+    groups: Groups, request: DescribeGroupsRequest, call: Call
+) -> Answer[DescribeGroupsResponse]:
     names = request.groups
 
     def work(index: int, shard: GroupShard, who: Caller, now_ms: int) -> Effects:
@@ -50,12 +52,10 @@ def handle(broker: Broker, request: DescribeGroupsRequest, call: Call) -> Answer
                 group.authorized_operations = authorized_operations.ON_GROUP
         return DescribeGroupsResponse(groups=groups)
 
-    return broker.groups.ask_each(names, call, work, refusal, combine)
+    return groups.ask_each(names, call, work, refusal, combine)
 
 
 HANDLER = Handler(
-    key=15,
-    versions=(0, 6),
     request=DescribeGroupsRequest,
     handle=handle,
     portions=Portions("groups", "groups"),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -24,16 +24,19 @@ from headrace.wire.messages.describe_log_dirs import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.moves import Moves
+    from headrace.broker.storage import Storage
 
 
-def handle(broker: Broker, request: DescribeLogDirsRequest, call: Call) -> Answer:
+def handle(
+    storage: Storage, moves: Moves, request: DescribeLogDirsRequest, call: Call
+) -> Answer[DescribeLogDirsResponse]:
     asked: set[tuple[str, int]] | None = None
     if request.topics is not None:
         asked = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
     results = []
-    for directory in broker.storage.directories:
+    for directory in storage.directories:
         if not directory.online:
             results.append(
                 DescribeLogDirsResult(
@@ -42,7 +45,7 @@ def handle(broker: Broker, request: DescribeLogDirsRequest, call: Call) -> Answe
             )
             continue
         found = [(key, log.size_bytes, 0, False) for key, log in directory.logs.items()]
-        arriving = broker.moves.arriving_in(directory)
+        arriving = moves.arriving_in(directory)
         found += [(key, size, lag, True) for key, size, lag in arriving]
         topics: dict[str, DescribeLogDirsTopic] = {}
         for (name, index), size, lag, is_future in sorted(found):
@@ -65,10 +68,10 @@ def handle(broker: Broker, request: DescribeLogDirsRequest, call: Call) -> Answe
                 topics=list(topics.values()),
                 total_bytes=total,
                 usable_bytes=usable,
-                is_cordoned=directory.path in broker.storage.cordoned,
+                is_cordoned=directory.path in storage.cordoned,
             )
         )
     return DescribeLogDirsResponse(error_code=0, results=results)
 
 
-HANDLER = Handler(key=35, versions=(1, 5), request=DescribeLogDirsRequest, handle=handle)
+HANDLER = Handler(request=DescribeLogDirsRequest, handle=handle)

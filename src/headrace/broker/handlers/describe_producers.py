@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.portions import Portions
 from headrace.errors import ClientFault
 from headrace.wire.messages.describe_producers import (
@@ -20,17 +20,19 @@ from headrace.wire.messages.describe_producers import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.storage import Storage
 
 
-def handle(broker: Broker, request: DescribeProducersRequest, call: Call) -> Answer:
+def handle(
+    storage: Storage, request: DescribeProducersRequest, call: Call
+) -> Answer[DescribeProducersResponse]:
     return DescribeProducersResponse(
         topics=[
             TopicResponse(
                 name=topic.name,
                 partitions=[
-                    _describe(broker, topic.name, index) for index in topic.partition_indexes
+                    _describe(storage, topic.name, index) for index in topic.partition_indexes
                 ],
             )
             for topic in request.topics
@@ -38,9 +40,9 @@ def handle(broker: Broker, request: DescribeProducersRequest, call: Call) -> Ans
     )
 
 
-def _describe(broker: Broker, topic: str, index: int) -> PartitionResponse:
+def _describe(storage: Storage, topic: str, index: int) -> PartitionResponse:
     try:
-        log = broker.storage.find(topic, index).log
+        log = storage.find(topic, index).log
     except ClientFault as fault:
         return PartitionResponse(
             partition_index=index,
@@ -66,8 +68,6 @@ def _describe(broker: Broker, topic: str, index: int) -> PartitionResponse:
 
 
 HANDLER = Handler(
-    key=61,
-    versions=(0, 0),
     request=DescribeProducersRequest,
     handle=handle,
     portions=Portions("topics", "topics", ("partition_indexes", "partitions")),

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.log_ends import log_ends
 from headrace.broker.portions import Portions
 from headrace.broker.share_states import ShareSummary
@@ -31,25 +31,42 @@ from headrace.wire.messages.describe_share_group_offsets import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.peers import Peers
+    from headrace.broker.share_states import ShareStates
+    from headrace.broker.storage import Storage
 
 _NOT_KNOWN: Final = -1
 
 
-def handle(broker: Broker, request: DescribeShareGroupOffsetsRequest, call: Call) -> Answer:
-    return _describe(broker, request)
+def handle(
+    metadata: Metadata,
+    storage: Storage,
+    groups: Groups,
+    share_states: ShareStates,
+    peers: Peers | None,
+    request: DescribeShareGroupOffsetsRequest,
+    call: Call,
+) -> Answer[DescribeShareGroupOffsetsResponse]:
+    return _describe(metadata, storage, groups, share_states, peers, request)
 
 
 async def _describe(
-    broker: Broker, request: DescribeShareGroupOffsetsRequest
+    metadata: Metadata,
+    storage: Storage,
+    groups: Groups,
+    share_states: ShareStates,
+    peers: Peers | None,
+    request: DescribeShareGroupOffsetsRequest,
 ) -> DescribeShareGroupOffsetsResponse:
-    groups = []
+    answers = []
     for asked in request.groups:
         try:
-            if broker.metadata.image.feature_level(SHARE_VERSION) < 1:
+            if metadata.image.feature_level(SHARE_VERSION) < 1:
                 raise ClientFault(Error.UNSUPPORTED_VERSION)
-            topics = await _topics(broker, asked)
+            topics = await _topics(metadata, storage, groups, share_states, peers, asked)
             answer = DescribeShareGroupOffsetsResponseGroup(group_id=asked.group_id, topics=topics)
         except ClientFault as fault:
             answer = DescribeShareGroupOffsetsResponseGroup(
@@ -58,17 +75,22 @@ async def _describe(
                 error_code=fault.error,
                 error_message=fault.message or None,
             )
-        groups.append(answer)
-    return DescribeShareGroupOffsetsResponse(groups=groups)
+        answers.append(answer)
+    return DescribeShareGroupOffsetsResponse(groups=answers)
 
 
 async def _topics(
-    broker: Broker, asked: DescribeShareGroupOffsetsRequestGroup
+    metadata: Metadata,
+    storage: Storage,
+    groups: Groups,
+    share_states: ShareStates,
+    peers: Peers | None,
+    asked: DescribeShareGroupOffsetsRequestGroup,
 ) -> list[DescribeShareGroupOffsetsResponseTopic]:
-    image = broker.metadata.image
+    image = metadata.image
     wanted: dict[str, list[int]] = {}
     if asked.topics is None:
-        wanted = _begun_partitions(broker, asked.group_id)
+        wanted = _begun_partitions(metadata, groups, asked.group_id)
     else:
         for topic in asked.topics:
             wanted.setdefault(topic.topic_name, []).extend(topic.partitions)
@@ -79,9 +101,11 @@ async def _topics(
         for number in partitions
         if ids[name] != ZERO_UUID
     ]
-    summaries = await broker.share_states.summaries(asked.group_id, keys) if keys else {}
+    summaries = await share_states.summaries(asked.group_id, keys) if keys else {}
     ends = await log_ends(
-        broker,
+        metadata,
+        storage,
+        peers,
         [
             TopicPartition(name, number)
             for name, partitions in wanted.items()
@@ -106,12 +130,12 @@ async def _topics(
     ]
 
 
-def _begun_partitions(broker: Broker, group_id: str) -> dict[str, list[int]]:
+def _begun_partitions(metadata: Metadata, groups: Groups, group_id: str) -> dict[str, list[int]]:
     """The partitions of a group by the names of their topics; ClientFault if it is not led here."""
-    group = broker.groups.host_of(group_id).shard.groups.get(group_id)
+    group = groups.host_of(group_id).shard.groups.get(group_id)
     if not isinstance(group, ShareGroup):
         return {}
-    names: dict[UUID, str] = broker.metadata.image.topic_names
+    names: dict[UUID, str] = metadata.image.topic_names
     return {
         names[topic_id]: sorted(share.partitions)
         for topic_id, share in sorted(group.partitions.initialized.items())
@@ -143,8 +167,6 @@ def _partition(
 
 
 HANDLER = Handler(
-    key=90,
-    versions=(0, 1),
     request=DescribeShareGroupOffsetsRequest,
     handle=handle,
     portions=Portions("groups", "groups"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.partition_view import view
 from headrace.cluster.topic_names import INTERNAL_TOPICS, name_problem
 from headrace.errors import Error
@@ -24,15 +24,18 @@ from headrace.wire.messages.describe_topic_partitions import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.storage import Storage
     from headrace.cluster.image import TopicImage
 
 _MOST_PARTITIONS: Final = 2000  # max.request.partition.size.limit
 
 
-def handle(broker: Broker, request: DescribeTopicPartitionsRequest, call: Call) -> Answer:
-    image = broker.metadata.image
+def handle(
+    metadata: Metadata, storage: Storage, request: DescribeTopicPartitionsRequest, call: Call
+) -> Answer[DescribeTopicPartitionsResponse]:
+    image = metadata.image
     limit = max(1, min(request.response_partition_limit, _MOST_PARTITIONS))
     names = sorted({topic.name for topic in request.topics} or set(image.topics))
     first = 0
@@ -66,7 +69,7 @@ def handle(broker: Broker, request: DescribeTopicPartitionsRequest, call: Call) 
                 name=name,
                 topic_id=topic.id,
                 is_internal=name in INTERNAL_TOPICS,
-                partitions=[_partition(broker, topic, index, call) for index in page],
+                partitions=[_partition(metadata, storage, topic, index, call) for index in page],
             )
         )
         limit -= len(page)
@@ -78,9 +81,9 @@ def handle(broker: Broker, request: DescribeTopicPartitionsRequest, call: Call) 
 
 
 def _partition(
-    broker: Broker, topic: TopicImage, index: int, call: Call
+    metadata: Metadata, storage: Storage, topic: TopicImage, index: int, call: Call
 ) -> DescribeTopicPartitionsResponsePartition:
-    seen = view(broker, topic, index, call.connection.listener.name)
+    seen = view(metadata, storage, topic, index, call.connection.listener.name)
     return DescribeTopicPartitionsResponsePartition(
         error_code=seen.error,
         partition_index=index,
@@ -94,4 +97,4 @@ def _partition(
     )
 
 
-HANDLER = Handler(key=75, versions=(0, 0), request=DescribeTopicPartitionsRequest, handle=handle)
+HANDLER = Handler(request=DescribeTopicPartitionsRequest, handle=handle)

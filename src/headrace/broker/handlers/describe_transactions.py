@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.portions import Portions
 from headrace.coordinator.effects import Caller, Effects, Reply
 from headrace.coordinator.transaction.shard import TransactionShard
@@ -21,11 +21,13 @@ from headrace.wire.messages.describe_transactions import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.transactions import Transactions
 
 
-def handle(broker: Broker, request: DescribeTransactionsRequest, call: Call) -> Answer:
+def handle(
+    transactions: Transactions, request: DescribeTransactionsRequest, call: Call
+) -> Answer[DescribeTransactionsResponse]:
     names = request.transactional_ids
 
     def work(index: int, shard: TransactionShard, who: Caller, now_ms: int) -> Effects:
@@ -44,7 +46,7 @@ def handle(broker: Broker, request: DescribeTransactionsRequest, call: Call) -> 
             topics=[],
         )
 
-    return broker.transactions.ask_each(
+    return transactions.ask_each(
         names,
         call,
         work,
@@ -54,8 +56,6 @@ def handle(broker: Broker, request: DescribeTransactionsRequest, call: Call) -> 
 
 
 HANDLER = Handler(
-    key=65,
-    versions=(0, 0),
     request=DescribeTransactionsRequest,
     handle=handle,
     portions=Portions("transactional_ids", "transaction_states"),

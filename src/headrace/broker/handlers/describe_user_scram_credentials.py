@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.cluster.client_quotas import USER, entity_of
 from headrace.errors import Error
 from headrace.wire.messages.describe_user_scram_credentials import (
@@ -26,16 +26,18 @@ from headrace.wire.messages.describe_user_scram_credentials import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
 
 _MECHANISMS: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 _ITERATIONS: Final = re.compile(r"(?:^|,)iterations=(\d{1,9})(?:,|$)")
 
 
-def handle(broker: Broker, request: DescribeUserScramCredentialsRequest, call: Call) -> Answer:
+def handle(
+    metadata: Metadata, request: DescribeUserScramCredentialsRequest, call: Call
+) -> Answer[DescribeUserScramCredentialsResponse]:
     known = {}
-    for node, configs in broker.metadata.image.client_quotas.items():
+    for node, configs in metadata.image.client_quotas.items():
         entity, credentials = entity_of(node), _credentials(configs)
         if credentials and len(entity) == 1 and entity[0][0] == USER:
             known[entity[0][1] or ""] = credentials
@@ -73,6 +75,4 @@ def _result(
     )
 
 
-HANDLER = Handler(
-    key=50, versions=(0, 0), request=DescribeUserScramCredentialsRequest, handle=handle
-)
+HANDLER = Handler(request=DescribeUserScramCredentialsRequest, handle=handle)

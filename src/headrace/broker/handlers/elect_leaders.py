@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.cluster.image import ClusterImage, PartitionChanged
 from headrace.cluster.partitions import elect_preferred, elect_unclean
 from headrace.errors import ClientFault, Error
@@ -27,8 +27,8 @@ from headrace.wire.messages.elect_leaders import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
 
 _Election = Callable[[ClusterImage, str, int], PartitionChanged]
 
@@ -36,11 +36,13 @@ _Election = Callable[[ClusterImage, str, int], PartitionChanged]
 _ELECTIONS: dict[int, _Election] = {0: elect_preferred, 1: elect_unclean}
 
 
-def handle(broker: Broker, request: ElectLeadersRequest, call: Call) -> Answer:
-    return _elect(broker, request)
+def handle(
+    metadata: Metadata, request: ElectLeadersRequest, call: Call
+) -> Answer[ElectLeadersResponse]:
+    return _elect(metadata, request)
 
 
-async def _elect(broker: Broker, request: ElectLeadersRequest) -> ElectLeadersResponse:
+async def _elect(metadata: Metadata, request: ElectLeadersRequest) -> ElectLeadersResponse:
     election = _ELECTIONS.get(request.election_type)
     if election is None:
         why = f"There is no election type {request.election_type}."
@@ -65,7 +67,7 @@ async def _elect(broker: Broker, request: ElectLeadersRequest) -> ElectLeadersRe
         return list(changes.values())
 
     try:
-        await broker.metadata.change(decide)
+        await metadata.change(decide)
     except ClientFault as fault:
         return _refusal(request, fault)
     return ElectLeadersResponse(replica_election_results=results)
@@ -97,4 +99,4 @@ def _refusal(request: ElectLeadersRequest, fault: ClientFault) -> ElectLeadersRe
     )
 
 
-HANDLER = Handler(key=43, versions=(0, 2), request=ElectLeadersRequest, handle=handle)
+HANDLER = Handler(request=ElectLeadersRequest, handle=handle)

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.transactions import Transactions
 
 
-def handle(broker: Broker, request: EndTxnRequest, call: Call) -> Answer:
-    return broker.transactions.ask(
+def handle(
+    transactions: Transactions, request: EndTxnRequest, call: Call
+) -> Answer[EndTxnResponse]:
+    return transactions.ask(
         request.transactional_id,
         call,
         lambda shard, who, now_ms: shard.handle_end_txn(request, who, now_ms),
@@ -33,4 +35,4 @@ def _refused(error: Error) -> EndTxnResponse:
     return EndTxnResponse(error_code=error)
 
 
-HANDLER = Handler(key=26, versions=(0, 5), request=EndTxnRequest, handle=handle)
+HANDLER = Handler(request=EndTxnRequest, handle=handle)

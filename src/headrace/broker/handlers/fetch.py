@@ -24,11 +24,13 @@ discovery (KIP-951).
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker import leader_hints
 from headrace.broker.call import LATER
-from headrace.broker.dispatch import Answer, Handler, reply
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.sessions import NO_SESSION
 from headrace.errors import ClientFault, Error
 from headrace.replica.leadership import ReplicaFetch
@@ -47,12 +49,17 @@ from headrace.wire.messages.fetch import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.isr import IsrKeeper
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.quotas import Quotas
     from headrace.broker.replication_throttle import ReplicationThrottle
-    from headrace.broker.sessions import FetchPlan, WantedPartition
+    from headrace.broker.reporter import Reporter
+    from headrace.broker.sessions import FetchPlan, FetchSessions, WantedPartition
+    from headrace.broker.storage import Storage
     from headrace.replica.partition import Partition
     from headrace.replica.traffic import TopicTraffic
+    from headrace.runtime.clock import Clock
 
 _READ_COMMITTED: Final = 1
 _ZSTD_SINCE: Final = 10
@@ -63,14 +70,30 @@ _LONGEST_WAIT_MS: Final = 0x7FFFFFFF
 _EMPTY: Final = memoryview(b"")
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What Fetch needs of the broker."""
+
+    metadata: Metadata
+    storage: Storage
+    quotas: Quotas
+    fetch_sessions: FetchSessions
+    isr: IsrKeeper | None
+    throttle: ReplicationThrottle | None
+    reporter: Reporter
+    clock: Clock
+    loop: asyncio.AbstractEventLoop
+    max_fetch_bytes: int
+
+
 class _Fetch:
     """One fetch from its first look at the logs to its answer."""
 
     __slots__ = (
         "_at_once",
-        "_broker",
         "_call",
         "_is_limited",
+        "_parts",
         "_plan",
         "_rack",
         "_replica_epoch",
@@ -81,8 +104,8 @@ class _Fetch:
         "_watched",
     )
 
-    def __init__(self, broker: Broker, request: FetchRequest, call: Call, plan: FetchPlan) -> None:
-        self._broker = broker
+    def __init__(self, parts: Parts, request: FetchRequest, call: Call, plan: FetchPlan) -> None:
+        self._parts = parts
         self._request = request
         self._call = call
         self._plan = plan
@@ -90,11 +113,11 @@ class _Fetch:
         self._replica_id = request.replica_id if state is None else state.replica_id
         self._replica_epoch = -1 if state is None else state.replica_epoch
         if self._replica_id >= 0:
-            broker.reporter.follower_fetches += 1
+            parts.reporter.follower_fetches += 1
             if call.watch is not None:
                 call.watch = call.watch.of_followers()
         if self._replica_id >= 0:
-            broker.quotas.exempt(call)
+            parts.quotas.exempt(call)
         self._rack = request.rack_id if call.version >= _RACKS_SINCE else ""
         self._at_once = False  # something must be told without waiting for records
         self._is_limited = False  # the client has a quota
@@ -102,11 +125,11 @@ class _Fetch:
         self._waiter: FetchWaiter | None = None
         self._watched: list[list[FetchWaiter]] = []
 
-    def begin(self) -> Answer:
+    def begin(self) -> Answer[FetchResponse]:
         request = self._request
         answers, size = self._read()
         missing = request.min_bytes - size
-        if missing > 0 and self._broker.quotas.active:
+        if missing > 0 and self._parts.quotas.active:
             missing = min(request.min_bytes, self._most_bytes()) - size
         if missing <= 0 or self._at_once or request.max_wait_ms <= 0 or not self._plan.partitions:
             return self._answer(answers, size)
@@ -129,7 +152,7 @@ class _Fetch:
                 answer = read_one(wanted, limit, size == 0)
             except (ClientFault, OSError) as fault:
                 if isinstance(fault, OSError):
-                    fault = self._broker.storage.on_disk_fault(wanted.topic, wanted.index, fault)
+                    fault = self._parts.storage.on_disk_fault(wanted.topic, wanted.index, fault)
                 self._at_once = True
                 self._traffic_of(wanted).failed_fetch_requests += 1
                 answer = _refused(wanted.index, fault.error)
@@ -143,7 +166,7 @@ class _Fetch:
     def _read_for_client(
         self, wanted: WantedPartition, limit: int, at_least_one: bool
     ) -> PartitionData:
-        partition = _find(self._broker, wanted)
+        partition = _find(self._parts, wanted)
         partition.traffic.fetch_requests += 1
         partition.check_leader_epoch(wanted.current_leader_epoch)
         if not partition.is_leader:
@@ -192,10 +215,10 @@ class _Fetch:
 
     def _closer_replica(self, partition: Partition, wanted: WantedPartition) -> int:
         """The replica in the client's rack that should serve it, or FROM_LEADER."""
-        broker = self._broker
-        if not broker.config.get("replica.selector.class"):
+        parts = self._parts
+        if not parts.metadata.config.get("replica.selector.class"):
             return FROM_LEADER
-        racks = {each.id: each.rack for each in broker.metadata.image.brokers.values()}
+        racks = {each.id: each.rack for each in parts.metadata.image.brokers.values()}
         return select_read_replica(
             partition.leadership, racks, self._rack, partition.followers, wanted.fetch_offset
         )
@@ -216,19 +239,19 @@ class _Fetch:
             and log.log_start_offset == wanted.log_start_offset
             and log.last_stable_offset == wanted.last_stable_offset
             and partition.on_idle_fetch(
-                self._replica_id, self._replica_epoch, self._broker.clock.monotonic_ms()
+                self._replica_id, self._replica_epoch, self._parts.clock.monotonic_ms()
             )
         )
 
     def _read_for_replica(
         self, wanted: WantedPartition, limit: int, at_least_one: bool
     ) -> PartitionData:
-        broker = self._broker
-        partition = _find(broker, wanted)
+        parts = self._parts
+        partition = _find(parts, wanted)
         partition.traffic.fetch_requests += 1
         partition.check_leader_epoch(wanted.current_leader_epoch)
         throttle = self._throttle_of(partition)
-        if throttle is not None and not throttle.allows(broker.clock.monotonic_ms()):
+        if throttle is not None and not throttle.allows(parts.clock.monotonic_ms()):
             limit, at_least_one = 0, False
         read = partition.read_for_replica(
             ReplicaFetch(
@@ -240,15 +263,15 @@ class _Fetch:
             ),
             limit,
             at_least_one=at_least_one,
-            now_ms=broker.clock.monotonic_ms(),
+            now_ms=parts.clock.monotonic_ms(),
         )
         wanted.partition = None if read.error or read.diverging is not None else partition
         wanted.seen_end_offset = partition.log.log_end_offset
-        if read.can_join and broker.isr is not None:
-            broker.isr.nudge(partition)
+        if read.can_join and parts.isr is not None:
+            parts.isr.nudge(partition)
         records: Any = _EMPTY if read.records is None else read.records
         if throttle is not None:
-            throttle.record(len(records), broker.clock.monotonic_ms())
+            throttle.record(len(records), parts.clock.monotonic_ms())
         diverging = None
         if read.error or read.diverging is not None:
             self._at_once = True
@@ -269,12 +292,12 @@ class _Fetch:
 
     def _throttle_of(self, partition: Partition) -> ReplicationThrottle | None:
         """The quota that this follower falls under: only while it is not in sync (KIP-73)."""
-        throttle = self._broker.throttle
+        throttle = self._parts.throttle
         if (
             throttle is not None
             and throttle.is_set
             and self._replica_id not in partition.leadership.isr
-            and throttle.covers(partition.topic_partition, self._broker.id)
+            and throttle.covers(partition.topic_partition, self._parts.metadata.broker_id)
         ):
             return throttle
         return None
@@ -282,12 +305,12 @@ class _Fetch:
     # -- waiting ----------------------------------------------------------------------------------
 
     def _park(self, missing_bytes: int) -> None:
-        loop = self._broker.loop
+        loop = self._parts.loop
         waiter = FetchWaiter(missing_bytes, self._wake)
         self._waiter = waiter
         outdated = False
         for wanted in self._plan.partitions:
-            partition = wanted.partition or _find(self._broker, wanted)
+            partition = wanted.partition or _find(self._parts, wanted)
             waiting = partition.fetch_waiters if self._replica_id < 0 else partition.replica_waiters
             waiting.append(waiter)
             self._watched.append(waiting)
@@ -303,7 +326,7 @@ class _Fetch:
 
     def _wake(self) -> None:
         # Not now: whoever woke us (an append) answers its own client first.
-        self._broker.loop.call_soon(self._finish)
+        self._parts.loop.call_soon(self._finish)
 
     def _forget(self) -> None:
         self._timer.cancel()
@@ -315,17 +338,17 @@ class _Fetch:
     def _finish(self) -> None:
         self._forget()
         if not self._call.connection.closed:
-            reply(self._call, self._answer(*self._read()))
+            self._call.reply(self._answer(*self._read()))
 
     # -- the answer -------------------------------------------------------------------------------
 
     def _most_bytes(self) -> int:
         """How many bytes of records may be answered."""
-        broker, most = self._broker, self._request.max_bytes
+        parts, most = self._parts, self._request.max_bytes
         if self._replica_id < 0:
-            most = min(most, broker.max_fetch_bytes)
-            if broker.quotas.active:
-                portion = broker.quotas.most_fetched(self._call)
+            most = min(most, parts.max_fetch_bytes)
+            if parts.quotas.active:
+                portion = parts.quotas.most_fetched(self._call)
                 self._is_limited = portion < most
                 most = int(min(most, max(portion, 1)))
         return most
@@ -333,9 +356,9 @@ class _Fetch:
     def _answer(
         self, answers: list[tuple[WantedPartition, PartitionData]], size: int
     ) -> FetchResponse:
-        broker = self._broker
-        if self._replica_id < 0 and broker.quotas.active:
-            wait_ms = broker.quotas.on_fetched(self._call, size)
+        parts = self._parts
+        if self._replica_id < 0 and parts.quotas.active:
+            wait_ms = parts.quotas.on_fetched(self._call, size)
             if wait_ms:
                 return self._throttled(wait_ms)
         return self._response(answers)
@@ -344,7 +367,7 @@ class _Fetch:
         """Nothing was told, so nothing is remembered as told; a session begins with the next."""
         session = self._plan.session
         if session is not None and not self._plan.incremental:
-            self._broker.fetch_sessions.drop(session)
+            self._parts.fetch_sessions.drop(session)
             session = None
         session_id = NO_SESSION if session is None else session.id
         return FetchResponse(
@@ -372,7 +395,7 @@ class _Fetch:
         if self._at_once:
             for _, answer in answers:
                 if answer.error_code:
-                    self._broker.reporter.fetch_errors[answer.error_code] += 1
+                    self._parts.reporter.fetch_errors[answer.error_code] += 1
             if self._call.version >= _HINTS_SINCE:
                 self._add_hints(answers, response)
         return response
@@ -385,9 +408,9 @@ class _Fetch:
             traffic.replication_bytes_out += size
 
     def _traffic_of(self, wanted: WantedPartition) -> TopicTraffic:
-        broker = self._broker
-        name = broker.metadata.image.topic_names.get(wanted.topic_id, wanted.topic)
-        return broker.storage.traffic_of(name)
+        parts = self._parts
+        name = parts.metadata.image.topic_names.get(wanted.topic_id, wanted.topic)
+        return parts.storage.traffic_of(name)
 
     def _with_news(
         self, answers: list[tuple[WantedPartition, PartitionData]]
@@ -421,28 +444,28 @@ class _Fetch:
         self, answers: list[tuple[WantedPartition, PartitionData]], response: FetchResponse
     ) -> None:
         """Tell who leads the partitions that are not led here."""
-        broker = self._broker
+        parts = self._parts
         leaders = []
         for wanted, answer in answers:
             if answer.error_code in leader_hints.HINTED:
-                name = broker.metadata.image.topic_names.get(wanted.topic_id, wanted.topic)
-                leader, epoch = leader_hints.leader_of(broker, name, wanted.index)
+                name = parts.metadata.image.topic_names.get(wanted.topic_id, wanted.topic)
+                leader, epoch = leader_hints.leader_of(parts.metadata, name, wanted.index)
                 answer.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
                 leaders.append(leader)
         response.node_endpoints = [
             NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-            for node in leader_hints.nodes(broker, self._call, leaders)
+            for node in leader_hints.nodes(parts.metadata, self._call, leaders)
         ]
 
 
-def _find(broker: Broker, wanted: WantedPartition) -> Partition:
+def _find(parts: Parts, wanted: WantedPartition) -> Partition:
     topic = wanted.topic
     if wanted.topic_id != ZERO_UUID:
-        known = broker.metadata.image.topic_names.get(wanted.topic_id)
+        known = parts.metadata.image.topic_names.get(wanted.topic_id)
         if known is None:
             raise ClientFault(Error.UNKNOWN_TOPIC_ID)
         topic = known
-    return broker.storage.find(topic, wanted.index)
+    return parts.storage.find(topic, wanted.index)
 
 
 def _divergence(partition: Partition, wanted: WantedPartition) -> EpochEndOffset | None:
@@ -483,14 +506,14 @@ def _refused(index: int, error: Error) -> PartitionData:
     )
 
 
-def handle(broker: Broker, request: FetchRequest, call: Call) -> Answer:
-    plan = broker.fetch_sessions.resolve(
-        request, broker.clock.monotonic_ms(), by_topic_id=call.version >= _TOPIC_IDS_SINCE
+def handle(parts: Parts, request: FetchRequest, call: Call) -> Answer[FetchResponse]:
+    plan = parts.fetch_sessions.resolve(
+        request, parts.clock.monotonic_ms(), by_topic_id=call.version >= _TOPIC_IDS_SINCE
     )
     if plan.error:
-        broker.reporter.fetch_errors[plan.error] += 1
+        parts.reporter.fetch_errors[plan.error] += 1
         return FetchResponse(error_code=plan.error, session_id=0, responses=[])
-    return _Fetch(broker, request, call, plan).begin()
+    return _Fetch(parts, request, call, plan).begin()
 
 
-HANDLER = Handler(key=1, versions=(4, 18), request=FetchRequest, handle=handle)
+HANDLER = Handler(request=FetchRequest, handle=handle)

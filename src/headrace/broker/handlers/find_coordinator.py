@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.portions import Portions
 from headrace.coordinator.partitioner import partition_for
 from headrace.errors import ClientFault, Error
@@ -25,22 +25,32 @@ from headrace.wire.messages.find_coordinator import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
     from headrace.broker.coordinators import Coordinators
+    from headrace.broker.groups import Groups
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.share_coordinators import Shares
+    from headrace.broker.transactions import Transactions
 
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _MANY_KEYS_SINCE: Final = 4
 
 
-def handle(broker: Broker, request: FindCoordinatorRequest, call: Call) -> Answer:
+def handle(
+    metadata: Metadata,
+    groups: Groups,
+    transactions: Transactions,
+    shares: Shares,
+    request: FindCoordinatorRequest,
+    call: Call,
+) -> Answer[FindCoordinatorResponse]:
     keys = request.coordinator_keys if call.version >= _MANY_KEYS_SINCE else [request.key]
     if request.key_type == _GROUP:
-        coordinators: Coordinators[Any] = broker.groups
+        coordinators: Coordinators[Any] = groups
     elif request.key_type == _TRANSACTION:
-        coordinators = broker.transactions
+        coordinators = transactions
     elif request.key_type == _SHARE:
-        coordinators = broker.share_states.coordinators
+        coordinators = shares
         for key in keys:
             if not _is_share_partition(key):
                 why = f"{key!a} is not of the form group:topicId:partition"
@@ -49,22 +59,22 @@ def handle(broker: Broker, request: FindCoordinatorRequest, call: Call) -> Answe
         why = f"unknown key type {request.key_type}"
         return _refused(call, keys, Error.INVALID_REQUEST, why)
     if not coordinators.partition_count:
-        return _create_then_find(broker, coordinators, keys, call)
-    return _answer(call, [_find(broker, coordinators, key, call) for key in keys])
+        return _create_then_find(metadata, coordinators, keys, call)
+    return _answer(call, [_find(metadata, coordinators, key, call) for key in keys])
 
 
 async def _create_then_find(
-    broker: Broker, coordinators: Coordinators[Any], keys: Sequence[str], call: Call
+    metadata: Metadata, coordinators: Coordinators[Any], keys: Sequence[str], call: Call
 ) -> FindCoordinatorResponse:
     try:
         await coordinators.create_topic()
     except ClientFault as fault:
         return _refused(call, keys, Error.COORDINATOR_NOT_AVAILABLE, str(fault))
-    return _answer(call, [_find(broker, coordinators, key, call) for key in keys])
+    return _answer(call, [_find(metadata, coordinators, key, call) for key in keys])
 
 
-def _find(broker: Broker, coordinators: Coordinators[Any], key: str, call: Call) -> Coordinator:
-    image = broker.metadata.image
+def _find(metadata: Metadata, coordinators: Coordinators[Any], key: str, call: Call) -> Coordinator:
+    image = metadata.image
     index = partition_for(key, coordinators.partition_count)
     partition = image.partition(coordinators.topic_name, index)
     leader = None if partition is None else image.brokers.get(partition.leader)
@@ -72,7 +82,7 @@ def _find(broker: Broker, coordinators: Coordinators[Any], key: str, call: Call)
     if leader is None or listener not in leader.endpoints:
         why = f"{coordinators.topic_name}-{index} has no leader"
         return _absent(key, Error.COORDINATOR_NOT_AVAILABLE, why)
-    if leader.id == broker.id and index not in coordinators.hosts:
+    if leader.id == metadata.broker_id and index not in coordinators.hosts:
         why = f"{coordinators.topic_name}-{index} is being created"
         return _absent(key, Error.COORDINATOR_NOT_AVAILABLE, why)
     endpoint = leader.endpoints[listener]
@@ -119,8 +129,6 @@ def _answer(call: Call, found: list[Coordinator]) -> FindCoordinatorResponse:
 
 
 HANDLER = Handler(
-    key=10,
-    versions=(0, 6),
     request=FindCoordinatorRequest,
     handle=handle,
     portions=Portions("coordinator_keys", "coordinators"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.telemetry.subscriptions import Subscription, subscription_of
 from headrace.errors import Error
 from headrace.records.compression import Codec
@@ -23,21 +23,29 @@ from headrace.wire.messages.get_telemetry_subscriptions import (
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.machine import Machine
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.telemetry.store import ClientMetrics
 
 ACCEPTED: Final = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)
 # After these a client must learn its subscription anew, and need not wait for that.
 _ASK_AGAIN: Final = (Error.UNKNOWN_SUBSCRIPTION_ID, Error.UNSUPPORTED_COMPRESSION_TYPE)
 
 
-def handle(broker: Broker, request: GetTelemetrySubscriptionsRequest, call: Call) -> Answer:
+def handle(
+    metadata: Metadata,
+    telemetry: ClientMetrics,
+    machine: Machine,
+    request: GetTelemetrySubscriptionsRequest,
+    call: Call,
+) -> Answer[GetTelemetrySubscriptionsResponse]:
     instance_id = request.client_instance_id
     if instance_id == ZERO_UUID:
-        instance_id = broker.machine.new_id()
-    subscription = find_subscription(broker, instance_id, call)
-    now_ms = broker.clock.monotonic_ms()
-    client = broker.telemetry.client(instance_id, now_ms)
+        instance_id = machine.new_id()
+    subscription = find_subscription(metadata, instance_id, call)
+    now_ms = machine.clock.monotonic_ms()
+    client = telemetry.client(instance_id, now_ms)
     asked_ms = max(client.last_get_ms or 0, client.last_push_ms or 0)
     is_early = client.last_get_ms is not None and now_ms - asked_ms < client.interval_ms
     response = GetTelemetrySubscriptionsResponse(
@@ -46,12 +54,12 @@ def handle(broker: Broker, request: GetTelemetrySubscriptionsRequest, call: Call
         subscription_id=subscription.id,
         accepted_compression_types=list(ACCEPTED),
         push_interval_ms=subscription.interval_ms,
-        telemetry_max_bytes=broker.config.get_int("telemetry.max.bytes"),
+        telemetry_max_bytes=metadata.config.get_int("telemetry.max.bytes"),
         delta_temporality=False,
         requested_metrics=list(subscription.metrics),
     )
     if is_early and client.last_error not in _ASK_AGAIN:
-        broker.telemetry.throttled += 1
+        telemetry.throttled += 1
         response.error_code = Error.THROTTLING_QUOTA_EXCEEDED
         return response
     client.last_get_ms = now_ms
@@ -62,13 +70,13 @@ def handle(broker: Broker, request: GetTelemetrySubscriptionsRequest, call: Call
     return response
 
 
-def find_subscription(broker: Broker, instance_id: UUID, call: Call) -> Subscription:
+def find_subscription(metadata: Metadata, instance_id: UUID, call: Call) -> Subscription:
     """What this client should push now."""
     names = ("client_id", "client_instance_id", "client_software_name", "client_software_version")
     labels = labels_of(instance_id, call)
     about = dict(zip((*names, "client_source_address"), labels, strict=True))
     about["client_source_port"] = str(call.connection.peer_port)
-    return subscription_of(instance_id, about, broker.metadata.image.client_metrics_configs)
+    return subscription_of(instance_id, about, metadata.image.client_metrics_configs)
 
 
 def labels_of(instance_id: UUID, call: Call) -> tuple[str, ...]:
@@ -83,4 +91,4 @@ def labels_of(instance_id: UUID, call: Call) -> tuple[str, ...]:
     )
 
 
-HANDLER = Handler(key=71, versions=(0, 0), request=GetTelemetrySubscriptionsRequest, handle=handle)
+HANDLER = Handler(request=GetTelemetrySubscriptionsRequest, handle=handle)

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
 
 
-def handle(broker: Broker, request: HeartbeatRequest, call: Call) -> Answer:
-    return broker.groups.ask(
+def handle(groups: Groups, request: HeartbeatRequest, call: Call) -> Answer[HeartbeatResponse]:
+    return groups.ask(
         request.group_id,
         call,
         lambda shard, who, now_ms: shard.handle_heartbeat(request, who, now_ms),
@@ -35,4 +35,4 @@ def _refused(error: Error) -> HeartbeatResponse:
     return HeartbeatResponse(error_code=error)
 
 
-HANDLER = Handler(key=12, versions=(0, 4), request=HeartbeatRequest, handle=handle)
+HANDLER = Handler(request=HeartbeatRequest, handle=handle)

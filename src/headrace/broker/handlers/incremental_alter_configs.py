@@ -12,6 +12,7 @@ Version notes: v1 flexible.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.config_resources import (
@@ -20,7 +21,7 @@ from headrace.broker.config_resources import (
     broker_of,
     unsupported,
 )
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.log_levels import alter_loggers, check_own_loggers
 from headrace.cluster.config_changes import (
     ConfigOp,
@@ -39,36 +40,39 @@ from headrace.wire.messages.incremental_alter_configs import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.reporter import Reporter
 
 _LOGGER: Final = ResourceType.BROKER_LOGGER
 
 
-def handle(broker: Broker, request: IncrementalAlterConfigsRequest, call: Call) -> Answer:
-    return _alter(broker, request)
+def handle(
+    metadata: Metadata, reporter: Reporter, request: IncrementalAlterConfigsRequest, call: Call
+) -> Answer[IncrementalAlterConfigsResponse]:
+    return _alter(metadata, reporter, request)
 
 
 async def _alter(
-    broker: Broker, request: IncrementalAlterConfigsRequest
+    metadata: Metadata, reporter: Reporter, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
     loggers = [each for each in request.resources if each.resource_type == _LOGGER]
     outcomes = await alter_each(
-        broker,
+        metadata,
         [each for each in request.resources if each.resource_type != _LOGGER],
-        _decide_one,
+        partial(_decide_one, metadata),
         _outcome,
         validate_only=request.validate_only,
     )
     for resource in loggers:
         outcome = _outcome(resource)
         try:
-            check_own_loggers(broker, resource.resource_name)
+            check_own_loggers(metadata, resource.resource_name)
             alter_loggers(_ops(resource), validate_only=request.validate_only)
         except ClientFault as fault:
             outcome.error_code, outcome.error_message = fault.error, fault.message
         outcomes.append(outcome)
-    broker.reporter.follow_request_log()
+    reporter.follow_request_log()
     return IncrementalAlterConfigsResponse(responses=outcomes)
 
 
@@ -81,17 +85,15 @@ def _outcome(resource: AlterConfigsResource) -> AlterConfigsResourceResponse:
     )
 
 
-def _decide_one(broker: Broker, image: ClusterImage, resource: AlterConfigsResource) -> Change:
+def _decide_one(metadata: Metadata, image: ClusterImage, resource: AlterConfigsResource) -> Change:
     ops = _ops(resource)
     if resource.resource_type == ResourceType.TOPIC:
         return incremental_alter_topic(image, resource.resource_name, ops)
     if resource.resource_type == ResourceType.BROKER:
-        broker_id = broker_of(broker, resource.resource_name)
-        return incremental_alter_broker(
-            image, broker_id, ops, broker.config, broker.metadata.passwords
-        )
+        broker_id = broker_of(metadata, resource.resource_name)
+        return incremental_alter_broker(image, broker_id, ops, metadata.config, metadata.passwords)
     if resource.resource_type == ResourceType.GROUP:
-        return incremental_alter_group(image, resource.resource_name, ops, broker.config)
+        return incremental_alter_group(image, resource.resource_name, ops, metadata.config)
     if resource.resource_type == ResourceType.CLIENT_METRICS:
         return incremental_alter_client_metrics(image, resource.resource_name, ops)
     raise unsupported(resource.resource_type)
@@ -103,4 +105,4 @@ def _ops(resource: AlterConfigsResource) -> list[ConfigOp]:
     ]
 
 
-HANDLER = Handler(key=44, versions=(0, 1), request=IncrementalAlterConfigsRequest, handle=handle)
+HANDLER = Handler(request=IncrementalAlterConfigsRequest, handle=handle)

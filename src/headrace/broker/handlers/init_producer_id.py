@@ -14,39 +14,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler, Outcome
 from headrace.errors import ClientFault, Error
 from headrace.types import NO_EPOCH, NO_PRODUCER_ID
 from headrace.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.producer_ids import ProducerIds
+    from headrace.broker.transactions import Transactions
 
 
-def handle(broker: Broker, request: InitProducerIdRequest, call: Call) -> Answer:
+def handle(
+    transactions: Transactions,
+    producer_ids: ProducerIds,
+    request: InitProducerIdRequest,
+    call: Call,
+) -> Answer[InitProducerIdResponse]:
     if request.transactional_id is None:
         if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_EPOCH):
             return _refused(Error.INVALID_REQUEST)
-        return _hand_out(broker)
+        return _hand_out(producer_ids)
     if not request.transactional_id:
         return _refused(Error.INVALID_REQUEST)
-    if not broker.producer_ids.is_ready:
-        return _when_ready(broker, request, call)
-    return _ask(broker, request, call)
+    if not producer_ids.is_ready:
+        return _when_ready(transactions, producer_ids, request, call)
+    return _ask(transactions, request, call)
 
 
-async def _when_ready(broker: Broker, request: InitProducerIdRequest, call: Call) -> Answer:
+async def _when_ready(
+    transactions: Transactions,
+    producer_ids: ProducerIds,
+    request: InitProducerIdRequest,
+    call: Call,
+) -> Outcome[InitProducerIdResponse]:
     try:
-        await broker.producer_ids.refill()
+        await producer_ids.refill()
     except ClientFault as fault:
         return _refused(fault.error)
-    return _ask(broker, request, call)
+    return _ask(transactions, request, call)
 
 
-def _ask(broker: Broker, request: InitProducerIdRequest, call: Call) -> Answer:
+def _ask(
+    transactions: Transactions, request: InitProducerIdRequest, call: Call
+) -> Outcome[InitProducerIdResponse]:
     assert request.transactional_id is not None
-    return broker.transactions.ask(
+    return transactions.ask(
         request.transactional_id,
         call,
         lambda shard, who, now_ms: shard.handle_init_producer_id(request, who, now_ms),
@@ -58,12 +71,12 @@ def _refused(error: Error) -> InitProducerIdResponse:
     return InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=-1)
 
 
-async def _hand_out(broker: Broker) -> InitProducerIdResponse:
+async def _hand_out(producer_ids: ProducerIds) -> InitProducerIdResponse:
     try:
-        producer_id = await broker.producer_ids.next_id()
+        producer_id = await producer_ids.next_id()
     except ClientFault as fault:
         return _refused(fault.error)
     return InitProducerIdResponse(error_code=0, producer_id=producer_id, producer_epoch=0)
 
 
-HANDLER = Handler(key=22, versions=(0, 5), request=InitProducerIdRequest, handle=handle)
+HANDLER = Handler(request=InitProducerIdRequest, handle=handle)

@@ -10,16 +10,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker import share_operations
-from headrace.broker.dispatch import Answer, Handler
-from headrace.wire.messages.initialize_share_group_state import InitializeShareGroupStateRequest
+from headrace.broker.handler import Answer, Handler
+from headrace.wire.messages.initialize_share_group_state import (
+    InitializeShareGroupStateRequest,
+    InitializeShareGroupStateResponse,
+)
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.share_coordinators import Shares
 
 
-def handle(broker: Broker, request: InitializeShareGroupStateRequest, call: Call) -> Answer:
-    return share_operations.handle(share_operations.INITIALIZE, broker, request, call)
+def handle(
+    shares: Shares, request: InitializeShareGroupStateRequest, call: Call
+) -> Answer[InitializeShareGroupStateResponse]:
+    return share_operations.answer(share_operations.INITIALIZE, shares, request, call)
 
 
-HANDLER = Handler(key=83, versions=(0, 0), request=InitializeShareGroupStateRequest, handle=handle)
+HANDLER = Handler(request=InitializeShareGroupStateRequest, handle=handle)

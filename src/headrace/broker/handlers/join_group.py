@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
 
 
-def handle(broker: Broker, request: JoinGroupRequest, call: Call) -> Answer:
+def handle(groups: Groups, request: JoinGroupRequest, call: Call) -> Answer[JoinGroupResponse]:
     def refusal(error: Error) -> JoinGroupResponse:
         return JoinGroupResponse(
             error_code=error,
@@ -31,7 +31,7 @@ def handle(broker: Broker, request: JoinGroupRequest, call: Call) -> Answer:
             members=[],
         )
 
-    return broker.groups.ask(
+    return groups.ask(
         request.group_id,
         call,
         lambda shard, who, now_ms: shard.handle_join_group(request, who, now_ms),
@@ -39,4 +39,4 @@ def handle(broker: Broker, request: JoinGroupRequest, call: Call) -> Answer:
     )
 
 
-HANDLER = Handler(key=11, versions=(0, 9), request=JoinGroupRequest, handle=handle)
+HANDLER = Handler(request=JoinGroupRequest, handle=handle)

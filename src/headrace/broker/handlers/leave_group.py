@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
 
 
-def handle(broker: Broker, request: LeaveGroupRequest, call: Call) -> Answer:
-    return broker.groups.ask(
+def handle(groups: Groups, request: LeaveGroupRequest, call: Call) -> Answer[LeaveGroupResponse]:
+    return groups.ask(
         request.group_id,
         call,
         lambda shard, who, now_ms: shard.handle_leave_group(request, who, now_ms),
@@ -32,4 +32,4 @@ def _refused(error: Error) -> LeaveGroupResponse:
     return LeaveGroupResponse(error_code=error)
 
 
-HANDLER = Handler(key=13, versions=(0, 5), request=LeaveGroupRequest, handle=handle)
+HANDLER = Handler(request=LeaveGroupRequest, handle=handle)

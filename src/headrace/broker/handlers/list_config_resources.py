@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.config_resources import ResourceType
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.list_config_resources import (
     ConfigResource,
@@ -21,13 +21,15 @@ from headrace.wire.messages.list_config_resources import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
 
 _KNOWN: Final = tuple(ResourceType)
 
 
-def handle(broker: Broker, request: ListConfigResourcesRequest, call: Call) -> Answer:
+def handle(
+    metadata: Metadata, request: ListConfigResourcesRequest, call: Call
+) -> Answer[ListConfigResourcesResponse]:
     asked = set(request.resource_types) or set(_KNOWN)
     if call.version == 0:
         asked = {ResourceType.CLIENT_METRICS}
@@ -35,7 +37,7 @@ def handle(broker: Broker, request: ListConfigResourcesRequest, call: Call) -> A
         return ListConfigResourcesResponse(
             error_code=Error.UNSUPPORTED_VERSION, config_resources=[]
         )
-    image = broker.metadata.image
+    image = metadata.image
     found: list[tuple[str, ResourceType]] = []
     if ResourceType.TOPIC in asked:
         found += [(name, ResourceType.TOPIC) for name in sorted(image.topics)]
@@ -55,4 +57,4 @@ def handle(broker: Broker, request: ListConfigResourcesRequest, call: Call) -> A
     )
 
 
-HANDLER = Handler(key=74, versions=(0, 1), request=ListConfigResourcesRequest, handle=handle)
+HANDLER = Handler(request=ListConfigResourcesRequest, handle=handle)

@@ -11,30 +11,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.coordinator.group.listing import listed_groups
 from headrace.coordinator.host import HostState
 from headrace.errors import Error
 from headrace.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
 
 
-def handle(broker: Broker, request: ListGroupsRequest, call: Call) -> Answer:
-    hosts = broker.groups.hosts.values()
+def handle(groups: Groups, request: ListGroupsRequest, call: Call) -> Answer[ListGroupsResponse]:
+    hosts = groups.hosts.values()
     error = Error.NONE
     if any(host.state is HostState.LOADING for host in hosts):
         error = Error.COORDINATOR_LOAD_IN_PROGRESS
-    groups = [
+    found = [
         group
-        for host in broker.groups.active()
+        for host in groups.active()
         for group in listed_groups(
             host.shard.groups.values(), request.states_filter, request.types_filter
         )
     ]
-    return ListGroupsResponse(error_code=error, groups=groups)
+    return ListGroupsResponse(error_code=error, groups=found)
 
 
-HANDLER = Handler(key=16, versions=(0, 5), request=ListGroupsRequest, handle=handle)
+HANDLER = Handler(request=ListGroupsRequest, handle=handle)

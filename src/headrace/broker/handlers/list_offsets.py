@@ -24,7 +24,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.portions import Portions
 from headrace.broker.time_lookups import Run, Unread, Work, at_once, with_reading
 from headrace.errors import ClientFault, Error
@@ -39,8 +39,9 @@ from headrace.wire.messages.list_offsets import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.inspections import Inspections
+    from headrace.broker.storage import Storage
     from headrace.log import PartitionLog
     from headrace.replica.partition import Partition
 
@@ -69,7 +70,9 @@ _Question = tuple[str, ListOffsetsPartition, ListOffsetsPartitionResponse]
 """Topic, partition and the answer to be filled."""
 
 
-def handle(broker: Broker, request: ListOffsetsRequest, call: Call) -> Answer:
+def handle(
+    storage: Storage, inspections: Inspections, request: ListOffsetsRequest, call: Call
+) -> Answer[ListOffsetsResponse]:
     topics = []
     unread: list[_Question] = []
     for topic in request.topics:
@@ -87,9 +90,9 @@ def handle(broker: Broker, request: ListOffsetsRequest, call: Call) -> Answer:
                 if unread and _reads_records(asked):
                     unread.append(question)  # one batch at a time
                 else:
-                    _fill(answer, at_once(_search(broker, request, call, topic.name, asked)))
+                    _fill(answer, at_once(_search(storage, request, call, topic.name, asked)))
             except (ClientFault, OSError) as fault:
-                answer.error_code = _error_of(broker, topic.name, asked, fault)
+                answer.error_code = _error_of(storage, topic.name, asked, fault)
             except Unread:
                 unread.append(question)
             answers.append(answer)
@@ -101,10 +104,10 @@ def handle(broker: Broker, request: ListOffsetsRequest, call: Call) -> Answer:
     async def read() -> ListOffsetsResponse:
         for name, asked, answer in unread:
             try:
-                search = _search(broker, request, call, name, asked)
-                _fill(answer, await with_reading(search, _runner(broker, request, call)))
+                search = _search(storage, request, call, name, asked)
+                _fill(answer, await with_reading(search, _runner(inspections, request, call)))
             except (ClientFault, OSError) as fault:
-                answer.error_code = _error_of(broker, name, asked, fault)
+                answer.error_code = _error_of(storage, name, asked, fault)
             await asyncio.sleep(0)
         return response
 
@@ -116,10 +119,10 @@ def _reads_records(asked: ListOffsetsPartition) -> bool:
 
 
 def _error_of(
-    broker: Broker, topic: str, asked: ListOffsetsPartition, fault: ClientFault | OSError
+    storage: Storage, topic: str, asked: ListOffsetsPartition, fault: ClientFault | OSError
 ) -> Error:
     if isinstance(fault, OSError):
-        fault = broker.storage.on_disk_fault(topic, asked.partition_index, fault)
+        fault = storage.on_disk_fault(topic, asked.partition_index, fault)
     return fault.error
 
 
@@ -127,24 +130,28 @@ def _fill(answer: ListOffsetsPartitionResponse, place: Place) -> None:
     answer.timestamp, answer.offset, answer.leader_epoch = place
 
 
-def _runner(broker: Broker, request: ListOffsetsRequest, call: Call) -> Run:
+def _runner(inspections: Inspections, request: ListOffsetsRequest, call: Call) -> Run:
     timeout_ms = request.timeout_ms or _TIMEOUT_MS
 
     async def run(work: Work) -> TimestampOffset | None:
-        return await broker.inspections.run(call.connection, work, timeout_ms)
+        return await inspections.run(call.connection, work, timeout_ms)
 
     return run
 
 
 def _search(
-    broker: Broker, request: ListOffsetsRequest, call: Call, topic: str, asked: ListOffsetsPartition
+    storage: Storage,
+    request: ListOffsetsRequest,
+    call: Call,
+    topic: str,
+    asked: ListOffsetsPartition,
 ) -> Callable[[Look], Place]:
     committed_only = request.isolation_level == _READ_COMMITTED
-    return partial(_look_up, broker, request, topic, asked, call.version, committed_only)
+    return partial(_look_up, storage, request, topic, asked, call.version, committed_only)
 
 
 def _look_up(
-    broker: Broker,
+    storage: Storage,
     request: ListOffsetsRequest,
     topic: str,
     asked: ListOffsetsPartition,
@@ -153,7 +160,7 @@ def _look_up(
     look: Look,
 ) -> Place:
     """Where a timestamp leads; `look` opens a batch."""
-    partition = broker.storage.find(topic, asked.partition_index)
+    partition = storage.find(topic, asked.partition_index)
     partition.check_leader_epoch(asked.current_leader_epoch)
     if not partition.is_leader and request.replica_id != _DEBUGGER:
         raise ClientFault(Error.NOT_LEADER_OR_FOLLOWER)
@@ -198,8 +205,6 @@ def _epoch_at(log: PartitionLog, offset: int) -> int:
 
 
 HANDLER = Handler(
-    key=2,
-    versions=(1, 11),
     request=ListOffsetsRequest,
     handle=handle,
     portions=Portions("topics", "topics", ("partitions", "partitions")),

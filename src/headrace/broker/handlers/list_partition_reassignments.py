@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.cluster.reassignments import ongoing
 from headrace.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
@@ -18,18 +18,20 @@ from headrace.wire.messages.list_partition_reassignments import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
 
 
-def handle(broker: Broker, request: ListPartitionReassignmentsRequest, call: Call) -> Answer:
+def handle(
+    metadata: Metadata, request: ListPartitionReassignmentsRequest, call: Call
+) -> Answer[ListPartitionReassignmentsResponse]:
     asked = None
     if request.topics is not None:
         asked = {
             (topic.name, index) for topic in request.topics for index in topic.partition_indexes
         }
     topics: dict[str, OngoingTopicReassignment] = {}
-    for (name, index), image in sorted(ongoing(broker.metadata.image).items()):
+    for (name, index), image in sorted(ongoing(metadata.image).items()):
         if asked is None or (name, index) in asked:
             topic = topics.setdefault(name, OngoingTopicReassignment(name=name, partitions=[]))
             topic.partitions.append(
@@ -45,4 +47,4 @@ def handle(broker: Broker, request: ListPartitionReassignmentsRequest, call: Cal
     )
 
 
-HANDLER = Handler(key=46, versions=(0, 0), request=ListPartitionReassignmentsRequest, handle=handle)
+HANDLER = Handler(request=ListPartitionReassignmentsRequest, handle=handle)

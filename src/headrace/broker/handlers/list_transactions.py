@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.coordinator.host import HostState
 from headrace.coordinator.transaction.listing import listed
 from headrace.errors import Error
@@ -20,12 +20,13 @@ from headrace.wire.messages.list_transactions import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.transactions import Transactions
 
 
-def handle(broker: Broker, request: ListTransactionsRequest, call: Call) -> Answer:
-    transactions = broker.transactions
+def handle(
+    transactions: Transactions, request: ListTransactionsRequest, call: Call
+) -> Answer[ListTransactionsResponse]:
     if any(host.state is HostState.LOADING for host in transactions.hosts.values()):
         return ListTransactionsResponse(
             error_code=Error.COORDINATOR_LOAD_IN_PROGRESS,
@@ -36,4 +37,4 @@ def handle(broker: Broker, request: ListTransactionsRequest, call: Call) -> Answ
     return listed(known, request, transactions.now_ms())
 
 
-HANDLER = Handler(key=66, versions=(0, 2), request=ListTransactionsRequest, handle=handle)
+HANDLER = Handler(request=ListTransactionsRequest, handle=handle)

@@ -18,10 +18,11 @@ Not done: an authorizer; authorized operations are therefore all there are.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from headrace.broker import authorized_operations, logs
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.handlers.create_topics import topic_defaults
 from headrace.broker.partition_view import view
 from headrace.broker.portions import Portions
@@ -41,8 +42,11 @@ from headrace.wire.messages.metadata import (
 from headrace.wire.types import Kept
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.machine import Machine
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.quotas import Quotas
+    from headrace.broker.storage import Storage
     from headrace.cluster.image import BrokerRegistration, PartitionImage, TopicImage
 
 # Smaller topics are described in less time than it takes to remember them.
@@ -50,12 +54,24 @@ _REMEMBERED_FROM: Final = 100
 _MOST_REMEMBERED: Final = 64
 
 
-def handle(broker: Broker, request: MetadataRequest, call: Call) -> Answer:
-    image = broker.metadata.image
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What Metadata needs of the broker."""
+
+    metadata: Metadata
+    storage: Storage
+    quotas: Quotas
+    machine: Machine
+    described: dict[tuple[str, str], Described] = field(default_factory=dict)
+    """Large topics, by name and listener, as they were described last."""
+
+
+def handle(parts: Parts, request: MetadataRequest, call: Call) -> Answer[MetadataResponse]:
+    image = parts.metadata.image
     asked = request.topics
     if asked is None or (call.version == 0 and not asked):
-        topics = [describe_topic(broker, topic, request, call) for topic in image.topics.values()]
-        return _response(broker, call, request, topics)
+        topics = [describe_topic(parts, topic, request, call) for topic in image.topics.values()]
+        return _response(parts, call, request, topics)
     if len(asked) > 1:
         asked = list({(topic.name, topic.topic_id): topic for topic in asked}.values())
     missing = [
@@ -64,19 +80,19 @@ def handle(broker: Broker, request: MetadataRequest, call: Call) -> Answer:
         if topic.topic_id == ZERO_UUID and topic.name and topic.name not in image.topics
     ]
     may_create = request.allow_auto_topic_creation if call.version >= 4 else True
-    if missing and may_create and broker.config.get_bool("auto.create.topics.enable"):
-        return _create_then_answer(broker, request, asked, missing, call)
-    return _answer(broker, request, asked, call)
+    if missing and may_create and parts.metadata.config.get_bool("auto.create.topics.enable"):
+        return _create_then_answer(parts, request, asked, missing, call)
+    return _answer(parts, request, asked, call)
 
 
 async def _create_then_answer(
-    broker: Broker,
+    parts: Parts,
     request: MetadataRequest,
     asked: list[MetadataRequestTopic],
     missing: list[str],
     call: Call,
 ) -> MetadataResponse:
-    mutations = broker.quotas.mutations(call, strict_since=None)
+    mutations = parts.quotas.mutations(call, strict_since=None)
 
     def decide(image: ClusterImage) -> list[TopicCreated]:
         created: dict[str, TopicCreated] = {}
@@ -87,9 +103,9 @@ async def _create_then_answer(
                     created[key] = create_topic(
                         image,
                         NewTopic(name),
-                        topic_defaults(broker),
-                        chance=broker.machine.chance,
-                        new_id=broker.machine.new_id,
+                        topic_defaults(parts.metadata),
+                        chance=parts.machine.chance,
+                        new_id=parts.machine.new_id,
                     )
                     mutations.charge(name, len(created[key].topic.partitions))
             except ClientFault as fault:
@@ -97,17 +113,17 @@ async def _create_then_answer(
         return list(created.values())
 
     try:
-        await broker.metadata.change(decide)
+        await parts.metadata.change(decide)
     except ClientFault as fault:
         # The client is told that the topic is not there, and asks again.
         logs.CONTROLLER.info("Topics were not created: %s", fault)
-    return _answer(broker, request, asked, call)
+    return _answer(parts, request, asked, call)
 
 
 def _answer(
-    broker: Broker, request: MetadataRequest, asked: list[MetadataRequestTopic], call: Call
+    parts: Parts, request: MetadataRequest, asked: list[MetadataRequestTopic], call: Call
 ) -> MetadataResponse:
-    image = broker.metadata.image
+    image = parts.metadata.image
     topics = []
     for wanted in asked:
         name = wanted.name
@@ -125,12 +141,12 @@ def _answer(
                 continue
         topic = image.topics.get(name or "")
         if topic is not None:
-            topics.append(describe_topic(broker, topic, request, call))
+            topics.append(describe_topic(parts, topic, request, call))
         else:
             topics.append(
                 MetadataResponseTopic(error_code=_absence(name), name=name or "", partitions=[])
             )
-    return _response(broker, call, request, topics)
+    return _response(parts, call, request, topics)
 
 
 def _absence(name: str | None) -> Error:
@@ -143,13 +159,13 @@ def _absence(name: str | None) -> Error:
 
 
 def describe_topic(
-    broker: Broker, topic: TopicImage, request: MetadataRequest, call: Call
+    parts: Parts, topic: TopicImage, request: MetadataRequest, call: Call
 ) -> MetadataResponseTopic:
     listener = call.connection.listener.name
     if len(topic.partitions) < _REMEMBERED_FROM:
-        partitions = _describe_partitions(broker, topic, listener)
+        partitions = _describe_partitions(parts, topic, listener)
     else:
-        partitions = _remembered_partitions(broker, topic, listener)
+        partitions = _remembered_partitions(parts, topic, listener)
     return MetadataResponseTopic(
         error_code=0,
         name=topic.name,
@@ -171,16 +187,16 @@ class Described(NamedTuple):
 
 
 def _remembered_partitions(
-    broker: Broker, topic: TopicImage, listener: str
+    parts: Parts, topic: TopicImage, listener: str
 ) -> list[MetadataResponsePartition]:
     """To describe a thousand partitions and to encode that takes milliseconds, to see that nothing
     has changed does not. Nothing is remembered of a topic with a replica that is offline.
     """
-    remembered = broker.described
+    remembered = parts.described
     key = (topic.name, listener)
     found = remembered.get(key)
-    brokers = broker.metadata.image.brokers
-    all_online = all(directory.online for directory in broker.storage.directories)
+    brokers = parts.metadata.image.brokers
+    all_online = all(directory.online for directory in parts.storage.directories)
     if (
         found is not None
         and all_online
@@ -188,7 +204,7 @@ def _remembered_partitions(
         and found.brokers == brokers
     ):
         return found.partitions
-    partitions = _describe_partitions(broker, topic, listener)
+    partitions = _describe_partitions(parts, topic, listener)
     remembered.pop(key, None)
     if all_online and not any(each.offline_replicas for each in partitions):
         if len(remembered) >= _MOST_REMEMBERED:
@@ -200,11 +216,11 @@ def _remembered_partitions(
 
 
 def _describe_partitions(
-    broker: Broker, topic: TopicImage, listener: str
+    parts: Parts, topic: TopicImage, listener: str
 ) -> list[MetadataResponsePartition]:
     partitions = []
     for index in range(len(topic.partitions)):
-        seen = view(broker, topic, index, listener)
+        seen = view(parts.metadata, parts.storage, topic, index, listener)
         partitions.append(
             MetadataResponsePartition(
                 error_code=seen.error,
@@ -220,9 +236,9 @@ def _describe_partitions(
 
 
 def _response(
-    broker: Broker, call: Call, request: MetadataRequest, topics: list[MetadataResponseTopic]
+    parts: Parts, call: Call, request: MetadataRequest, topics: list[MetadataResponseTopic]
 ) -> MetadataResponse:
-    image = broker.metadata.image
+    image = parts.metadata.image
     listener = call.connection.listener.name
     return MetadataResponse(
         brokers=[
@@ -245,8 +261,6 @@ def _response(
 
 
 HANDLER = Handler(
-    key=3,
-    versions=(0, 13),
     request=MetadataRequest,
     handle=handle,
     portions=Portions("topics", "topics", is_set=True),

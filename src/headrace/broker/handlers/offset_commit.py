@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -21,11 +21,13 @@ from headrace.wire.messages.offset_commit import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
 
 
-def handle(broker: Broker, request: OffsetCommitRequest, call: Call) -> Answer:
+def handle(
+    groups: Groups, request: OffsetCommitRequest, call: Call
+) -> Answer[OffsetCommitResponse]:
     def refusal(error: Error) -> OffsetCommitResponse:
         return OffsetCommitResponse(
             topics=[
@@ -43,7 +45,7 @@ def handle(broker: Broker, request: OffsetCommitRequest, call: Call) -> Answer:
             ]
         )
 
-    return broker.groups.ask(
+    return groups.ask(
         request.group_id,
         call,
         lambda shard, who, now_ms: shard.handle_offset_commit(request, who, now_ms),
@@ -51,4 +53,4 @@ def handle(broker: Broker, request: OffsetCommitRequest, call: Call) -> Answer:
     )
 
 
-HANDLER = Handler(key=8, versions=(2, 10), request=OffsetCommitRequest, handle=handle)
+HANDLER = Handler(request=OffsetCommitRequest, handle=handle)

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
 
 
-def handle(broker: Broker, request: OffsetDeleteRequest, call: Call) -> Answer:
-    return broker.groups.ask(
+def handle(
+    groups: Groups, request: OffsetDeleteRequest, call: Call
+) -> Answer[OffsetDeleteResponse]:
+    return groups.ask(
         request.group_id,
         call,
         lambda shard, who, now_ms: shard.handle_offset_delete(request, who, now_ms),
@@ -30,4 +32,4 @@ def _refused(error: Error) -> OffsetDeleteResponse:
     return OffsetDeleteResponse(error_code=error, topics=[])
 
 
-HANDLER = Handler(key=47, versions=(0, 0), request=OffsetDeleteRequest, handle=handle)
+HANDLER = Handler(request=OffsetDeleteRequest, handle=handle)

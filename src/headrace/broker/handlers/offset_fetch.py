@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.portions import Portions
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.offset_fetch import asked_groups, assembled, refused
@@ -25,11 +25,11 @@ from headrace.wire.messages.offset_fetch import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
 
 
-def handle(broker: Broker, request: OffsetFetchRequest, call: Call) -> Answer:
+def handle(groups: Groups, request: OffsetFetchRequest, call: Call) -> Answer[OffsetFetchResponse]:
     asked = asked_groups(request, call.version)
 
     def work(index: int, shard: GroupShard, who: Caller, now_ms: int) -> Effects:
@@ -44,12 +44,10 @@ def handle(broker: Broker, request: OffsetFetchRequest, call: Call) -> Answer:
         return assembled(groups, call.version)
 
     names = [group.group_id for group in asked]
-    return broker.groups.ask_each(names, call, work, refusal, combine)
+    return groups.ask_each(names, call, work, refusal, combine)
 
 
 HANDLER = Handler(
-    key=9,
-    versions=(1, 10),
     request=OffsetFetchRequest,
     handle=handle,
     portions=Portions("groups", "groups"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.portions import Portions
 from headrace.errors import ClientFault, Error
 from headrace.wire.messages.offset_for_leader_epoch import (
@@ -22,11 +22,13 @@ from headrace.wire.messages.offset_for_leader_epoch import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.storage import Storage
 
 
-def handle(broker: Broker, request: OffsetForLeaderEpochRequest, call: Call) -> Answer:
+def handle(
+    storage: Storage, request: OffsetForLeaderEpochRequest, call: Call
+) -> Answer[OffsetForLeaderEpochResponse]:
     topics = []
     for topic in request.topics:
         answers = []
@@ -35,7 +37,7 @@ def handle(broker: Broker, request: OffsetForLeaderEpochRequest, call: Call) -> 
                 error_code=0, partition=asked.partition, leader_epoch=-1, end_offset=-1
             )
             try:
-                partition = broker.storage.find(topic.topic, asked.partition)
+                partition = storage.find(topic.topic, asked.partition)
                 partition.check_leader_epoch(asked.current_leader_epoch)
                 if not partition.is_leader:
                     raise ClientFault(Error.NOT_LEADER_OR_FOLLOWER)
@@ -51,8 +53,6 @@ def handle(broker: Broker, request: OffsetForLeaderEpochRequest, call: Call) -> 
 
 
 HANDLER = Handler(
-    key=23,
-    versions=(2, 4),
     request=OffsetForLeaderEpochRequest,
     handle=handle,
     portions=Portions("topics", "topics", ("partitions", "partitions")),

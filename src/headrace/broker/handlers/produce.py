@@ -28,22 +28,18 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 from functools import partial
-from types import CoroutineType
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker import leader_hints
 from headrace.broker.call import LATER
-from headrace.broker.dispatch import Answer, Handler, reply
+from headrace.broker.handler import Answer, Handler, Outcome
 from headrace.broker.portions import Portions
 from headrace.broker.produce_admission import (
     ATTRIBUTES_AT,
     NONE_REFUSED,
     TRANSACTIONAL_BIT,
+    Admission,
     Refused,
-    ask,
-    ask_until_settled,
-    is_elsewhere,
-    too_late,
     topic_name,
 )
 from headrace.cluster.topic_names import INTERNAL_TOPICS
@@ -66,15 +62,32 @@ from headrace.wire.messages.produce import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
     from headrace.broker.connection import Connection
+    from headrace.broker.inspections import Inspections
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.reporter import Reporter
+    from headrace.broker.storage import Storage
     from headrace.broker.transactional_writes import Unsettled
     from headrace.replica.partition import Partition
+    from headrace.runtime.clock import Clock
 
 _ACKS: Final = (0, 1, -1)
 _ZSTD_SINCE: Final = 7
 _HINTS_SINCE: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What Produce needs of the broker."""
+
+    metadata: Metadata
+    storage: Storage
+    admission: Admission
+    inspections: Inspections
+    reporter: Reporter
+    clock: Clock
+    loop: asyncio.AbstractEventLoop
 
 
 @dataclass(slots=True)
@@ -90,29 +103,30 @@ class _Written:
     failed_any: bool = False
 
 
-def handle(broker: Broker, request: ProduceRequest, call: Call) -> Answer:
+def handle(parts: Parts, request: ProduceRequest, call: Call) -> Answer[ProduceResponse]:
     transactional_id = request.transactional_id
-    if transactional_id is None and call.connection.write_turn is None:
-        answer = _append_all(broker, request, call, NONE_REFUSED)
-        return answer if type(answer) is not CoroutineType else _first_in_turn(broker, call, answer)
+    refused = NONE_REFUSED
     if call.connection.write_turn is not None:
-        return _in_turn(broker, request, call, None)
-    assert transactional_id is not None
-    if is_elsewhere(broker, transactional_id):
-        return _in_turn(broker, request, call, None)
-    refused, unsettled = ask(broker, request, call)
-    if unsettled is not None:
-        return _in_turn(broker, request, call, unsettled)
-    answer = _append_all(broker, request, call, refused)
-    return answer if type(answer) is not CoroutineType else _first_in_turn(broker, call, answer)
+        return _in_turn(parts, request, call, None)
+    if transactional_id is not None:
+        if parts.admission.is_elsewhere(transactional_id):
+            return _in_turn(parts, request, call, None)
+        refused, unsettled = parts.admission.ask(request, call)
+        if unsettled is not None:
+            return _in_turn(parts, request, call, unsettled)
+    written = _append_all(parts, request, call, refused)
+    if written.heavy:
+        turn = call.connection.write_turn = parts.loop.create_future()
+        return _first_in_turn(parts, request, call, turn, written)
+    return _finish(parts, request, call, written)
 
 
-def _append_all(broker: Broker, request: ProduceRequest, call: Call, refused: Refused) -> Answer:
-    """The answer, or a coroutine that comes to it where records must be inspected first."""
+def _append_all(parts: Parts, request: ProduceRequest, call: Call, refused: Refused) -> _Written:
+    """Append what may be appended at once."""
     written = _Written([], [])
     for topic in request.topic_data:
-        name, fault = topic_name(broker, topic.name, topic.topic_id)
-        traffic = broker.storage.traffic_of(name)
+        name, fault = topic_name(parts.metadata, topic.name, topic.topic_id)
+        traffic = parts.storage.traffic_of(name)
         traffic.produce_requests += len(topic.partition_data)
         answers: list[PartitionProduceResponse] = []
         for data in topic.partition_data:
@@ -121,42 +135,42 @@ def _append_all(broker: Broker, request: ProduceRequest, call: Call, refused: Re
                 failed = refused.get(TopicPartition(name, data.index))
             if failed is None:
                 try:
-                    answer = _append(broker, name, data, request, call, written)
+                    answer = _append(parts, name, data, request, call, written)
                 except Heavy:
                     answer = PartitionProduceResponse(
                         index=data.index, error_code=0, base_offset=-1
                     )
                     written.heavy.append((topic, len(answers), answers))
             else:
-                answer = _refused(broker, data.index, failed)
+                answer = _refused(parts, data.index, failed)
             if answer.error_code:
-                _note_failed(broker, name, data, answer, written)
+                _note_failed(parts, name, data, answer, written)
             answers.append(answer)
         written.topics.append(
             TopicProduceResponse(
                 name=topic.name, topic_id=topic.topic_id, partition_responses=answers
             )
         )
-    if written.heavy:
-        return _append_heavy(broker, request, call, written)
-    return _finish(broker, request, call, written)
+    return written
 
 
 def _note_failed(
-    broker: Broker,
+    parts: Parts,
     topic: str,
     data: PartitionProduceData,
     answer: PartitionProduceResponse,
     written: _Written,
 ) -> None:
     written.failed_any = True
-    traffic = broker.storage.traffic_of(topic)
+    traffic = parts.storage.traffic_of(topic)
     traffic.failed_produce_requests += 1
-    broker.reporter.produce_errors[answer.error_code] += 1
+    parts.reporter.produce_errors[answer.error_code] += 1
     traffic.bytes_rejected += len(data.records or b"")
 
 
-def _finish(broker: Broker, request: ProduceRequest, call: Call, written: _Written) -> Answer:
+def _finish(
+    parts: Parts, request: ProduceRequest, call: Call, written: _Written
+) -> Outcome[ProduceResponse]:
     if request.acks == 0:
         if written.failed_any:
             # With acks=0 there is no answer to carry the error; closing tells the client to look.
@@ -170,32 +184,32 @@ def _finish(broker: Broker, request: ProduceRequest, call: Call, written: _Writt
             return LATER
         written.failed_any |= commits.failed_any
     if written.failed_any:
-        _add_hints(broker, call, response)
+        _add_hints(parts, call, response)
     return response
 
 
 async def _append_heavy(
-    broker: Broker, request: ProduceRequest, call: Call, written: _Written
-) -> Answer:
+    parts: Parts, request: ProduceRequest, call: Call, written: _Written
+) -> Outcome[ProduceResponse]:
     """Append what must be inspected first, one partition after the other."""
     for topic, position, answers in written.heavy:
         data = topic.partition_data[position]
-        name, fault = topic_name(broker, topic.name, topic.topic_id)
+        name, fault = topic_name(parts.metadata, topic.name, topic.topic_id)
         try:
             if fault is not None:
                 raise fault  # the topic was deleted meanwhile
-            inspected = await _inspected(broker, name, topic, data, request, call)
-            answer = _append(broker, name, inspected, request, call, written, Records.INSPECTED)
+            inspected = await _inspected(parts, name, topic, data, request, call)
+            answer = _append(parts, name, inspected, request, call, written, Records.INSPECTED)
         except ClientFault as reason:
-            answer = _refused(broker, data.index, reason)
+            answer = _refused(parts, data.index, reason)
         if answer.error_code:
-            _note_failed(broker, name, data, answer, written)
+            _note_failed(parts, name, data, answer, written)
         answers[position] = answer
-    return _finish(broker, request, call, written)
+    return _finish(parts, request, call, written)
 
 
 async def _inspected(
-    broker: Broker,
+    parts: Parts,
     name: str,
     topic: TopicProduceData,
     data: PartitionProduceData,
@@ -208,10 +222,10 @@ async def _inspected(
     """
     assert data.records is not None
     while True:
-        config = broker.storage.find_leader(name, data.index).log.config
+        config = parts.storage.find_leader(name, data.index).log.config
         steps = inspect(data.records, config)
         try:
-            records = await broker.inspections.run(call.connection, steps, request.timeout_ms)
+            records = await parts.inspections.run(call.connection, steps, request.timeout_ms)
         except (OSError, RuntimeError) as error:  # no descriptor or no thread is left
             raise ClientFault(
                 Error.KAFKA_STORAGE_ERROR, f"the broker cannot read the records now: {error}"
@@ -220,28 +234,24 @@ async def _inspected(
         alone = replace(request, topic_data=[replace(topic, partition_data=[inspected])])
         try:
             async with asyncio.timeout(max(request.timeout_ms, 0) / 1000):
-                refused = await ask_until_settled(broker, alone, call, None)
+                refused = await parts.admission.ask_until_settled(alone, call, None)
         except TimeoutError:
-            refused = too_late(broker, alone)
+            refused = parts.admission.too_late(alone)
         fault = refused.get(TopicPartition(name, data.index))
         if fault is not None:
             raise fault
-        if broker.storage.find_leader(name, data.index).log.config == config:
+        if parts.storage.find_leader(name, data.index).log.config == config:
             return inspected
 
 
-def _first_in_turn(broker: Broker, call: Call, answer: Answer) -> Answer:
-    """`answer`, a coroutine; the writes of this connection behind it wait for its end."""
-    connection = call.connection
-    turn = connection.write_turn = broker.loop.create_future()
-
-    async def wait() -> Answer:
-        try:
-            return await answer
-        finally:
-            _end_turn(connection, turn)
-
-    return wait()
+async def _first_in_turn(
+    parts: Parts, request: ProduceRequest, call: Call, turn: asyncio.Future[None], written: _Written
+) -> Outcome[ProduceResponse]:
+    """Append what must be inspected first; the writes of this connection behind it wait for it."""
+    try:
+        return await _append_heavy(parts, request, call, written)
+    finally:
+        _end_turn(call.connection, turn)
 
 
 def _end_turn(connection: Connection, turn: asyncio.Future[None]) -> None:
@@ -251,18 +261,18 @@ def _end_turn(connection: Connection, turn: asyncio.Future[None]) -> None:
 
 
 def _in_turn(
-    broker: Broker, request: ProduceRequest, call: Call, unsettled: Unsettled | None
-) -> Answer:
+    parts: Parts, request: ProduceRequest, call: Call, unsettled: Unsettled | None
+) -> Answer[ProduceResponse]:
     """Wait for the coordinator, and for the writes of this connection that wait already."""
     connection = call.connection
     before = connection.write_turn
-    turn = connection.write_turn = broker.loop.create_future()
-    deadline = broker.loop.time() + max(request.timeout_ms, 0) / 1000
+    turn = connection.write_turn = parts.loop.create_future()
+    deadline = parts.loop.time() + max(request.timeout_ms, 0) / 1000
 
     def end_turn(_: object = None) -> None:
         _end_turn(connection, turn)
 
-    async def wait() -> Answer:
+    async def wait() -> Outcome[ProduceResponse]:
         if call.on_abandoned is None:  # the request of a client that has gone occupies no memory
             task = asyncio.current_task()
             assert task is not None
@@ -272,11 +282,13 @@ def _in_turn(
                 async with asyncio.timeout_at(deadline):
                     if before is not None:
                         await asyncio.shield(before)
-                    refused = await ask_until_settled(broker, request, call, unsettled)
+                    refused = await parts.admission.ask_until_settled(request, call, unsettled)
             except TimeoutError:
-                refused = too_late(broker, request)
-            answer = _append_all(broker, request, call, refused)
-            return await answer if type(answer) is CoroutineType else answer
+                refused = parts.admission.too_late(request)
+            written = _append_all(parts, request, call, refused)
+            if written.heavy:
+                return await _append_heavy(parts, request, call, written)
+            return _finish(parts, request, call, written)
         finally:
             if before is None or before.done():
                 end_turn()
@@ -287,7 +299,7 @@ def _in_turn(
 
 
 def _append(
-    broker: Broker,
+    parts: Parts,
     topic: str,
     data: PartitionProduceData,
     request: ProduceRequest,
@@ -301,7 +313,7 @@ def _append(
     try:
         if acks not in _ACKS:
             raise ClientFault(Error.INVALID_REQUIRED_ACKS, f"acks={acks}; allowed are 0, 1, -1")
-        partition = broker.storage.find_leader(topic, index)
+        partition = parts.storage.find_leader(topic, index)
         records = data.records
         if records is None:
             raise ClientFault(Error.INVALID_RECORD, f"no records for {topic}-{index}")
@@ -311,12 +323,12 @@ def _append(
             raise ClientFault(
                 Error.INVALID_TOPIC_EXCEPTION, f"only the broker itself writes to {topic}"
             )
-        now_ms = broker.clock.now_ms()
+        now_ms = parts.clock.now_ms()
         appended = partition.append(records, acks=acks, now_ms=now_ms, records=reading)
     except ClientFault as fault:
-        return _refused(broker, index, fault)
+        return _refused(parts, index, fault)
     except OSError as error:
-        return _refused(broker, index, broker.storage.on_disk_fault(topic, index, error))
+        return _refused(parts, index, parts.storage.on_disk_fault(topic, index, error))
     answer = PartitionProduceResponse(
         index=index,
         error_code=0,
@@ -325,11 +337,11 @@ def _append(
         log_start_offset=appended.log_start_offset,
     )
     if appended.flush_due or appended.rolled:
-        broker.storage.flush(partition)
+        parts.storage.flush(partition)
     required = appended.last_offset + 1
     if not partition.is_acknowledged(required, acks=acks):
         if written.commits is None:
-            written.commits = _Commits(broker, call, acks)
+            written.commits = _Commits(parts, call, acks)
         written.commits.await_commit(partition, required, answer)
     return answer
 
@@ -347,7 +359,7 @@ def _check_attributes(attributes: int, request: ProduceRequest, call: Call) -> N
         )
 
 
-def _refused(broker: Broker, index: int, fault: ClientFault) -> PartitionProduceResponse:
+def _refused(parts: Parts, index: int, fault: ClientFault) -> PartitionProduceResponse:
     return PartitionProduceResponse(
         index=index,
         error_code=fault.error,
@@ -371,10 +383,10 @@ class _Commits:
     miss a commit, or take other records at the same offset for its own.
     """
 
-    __slots__ = ("_acks", "_broker", "_call", "_response", "_timer", "failed_any", "waiting")
+    __slots__ = ("_acks", "_call", "_parts", "_response", "_timer", "failed_any", "waiting")
 
-    def __init__(self, broker: Broker, call: Call, acks: int) -> None:
-        self._broker = broker
+    def __init__(self, parts: Parts, call: Call, acks: int) -> None:
+        self._parts = parts
         self._call = call
         self._acks = acks
         self._response: ProduceResponse | None = None  # None until all else is done
@@ -392,7 +404,7 @@ class _Commits:
     def park(self, response: ProduceResponse, timeout_ms: int) -> None:
         """Answer when everything is committed, or when the client does not wait any longer."""
         self._response = response
-        self._timer = self._broker.loop.call_later(max(timeout_ms, 0) / 1000, self._on_time)
+        self._timer = self._parts.loop.call_later(max(timeout_ms, 0) / 1000, self._on_time)
 
     def _settle(
         self, partition: Partition, required: int, answer: PartitionProduceResponse
@@ -403,14 +415,14 @@ class _Commits:
         fault = partition.commit_fault(required, acks=self._acks)
         if fault is not None:
             self.failed_any = True
-            self._broker.reporter.produce_errors[fault] += 1
+            self._parts.reporter.produce_errors[fault] += 1
             _fail(answer, fault, partition.offline_reason or "the write was not committed here")
         if not self.waiting and self._response is not None:
             self._finish(self._response)
 
     def _on_time(self) -> None:
         assert self._response is not None
-        self._broker.reporter.produce_errors[Error.REQUEST_TIMED_OUT] += len(self.waiting)
+        self._parts.reporter.produce_errors[Error.REQUEST_TIMED_OUT] += len(self.waiting)
         for answer in self.waiting.values():
             _fail(answer, Error.REQUEST_TIMED_OUT, "not committed within the request's timeout")
         self.waiting.clear()
@@ -419,8 +431,8 @@ class _Commits:
     def _finish(self, response: ProduceResponse) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        _add_hints(self._broker, self._call, response)
-        reply(self._call, response)
+        _add_hints(self._parts, self._call, response)
+        self._call.reply(response)
 
 
 def _fail(answer: PartitionProduceResponse, error: Error, message: str) -> None:
@@ -429,7 +441,7 @@ def _fail(answer: PartitionProduceResponse, error: Error, message: str) -> None:
     answer.base_offset = -1
 
 
-def _add_hints(broker: Broker, call: Call, response: ProduceResponse) -> None:
+def _add_hints(parts: Parts, call: Call, response: ProduceResponse) -> None:
     """Tell who leads the partitions that are not led here."""
     if call.version < _HINTS_SINCE:
         return
@@ -437,19 +449,17 @@ def _add_hints(broker: Broker, call: Call, response: ProduceResponse) -> None:
     for topic in response.responses:
         for answer in topic.partition_responses:
             if answer.error_code in leader_hints.HINTED:
-                name, _ = topic_name(broker, topic.name, topic.topic_id)
-                leader, epoch = leader_hints.leader_of(broker, name, answer.index)
+                name, _ = topic_name(parts.metadata, topic.name, topic.topic_id)
+                leader, epoch = leader_hints.leader_of(parts.metadata, name, answer.index)
                 answer.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
                 leaders.append(leader)
     response.node_endpoints = [
         NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-        for node in leader_hints.nodes(broker, call, leaders)
+        for node in leader_hints.nodes(parts.metadata, call, leaders)
     ]
 
 
 HANDLER = Handler(
-    key=0,
-    versions=(3, 13),
     request=ProduceRequest,
     handle=handle,
     advertised=(0, 13),

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker import logs
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.handlers.get_telemetry_subscriptions import (
     ACCEPTED,
     find_subscription,
@@ -30,23 +30,32 @@ from headrace.types import ZERO_UUID
 from headrace.wire.messages.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.inspections import Inspections
+    from headrace.broker.metadata import Metadata
     from headrace.broker.telemetry.store import ClientInstance, ClientMetrics
+    from headrace.runtime.clock import Clock
 
 _MOST_UNPACKED: Final = 16  # times what is accepted packed: no bomb gets further
 _SMALL_BYTES: Final = 64 * 1024
 _TIMEOUT_MS: Final = 30_000
 
 
-def handle(broker: Broker, request: PushTelemetryRequest, call: Call) -> Answer:
-    telemetry = broker.telemetry
+def handle(
+    metadata: Metadata,
+    telemetry: ClientMetrics,
+    inspections: Inspections,
+    clock: Clock,
+    request: PushTelemetryRequest,
+    call: Call,
+) -> Answer[PushTelemetryResponse]:
     if request.client_instance_id == ZERO_UUID:
         fault = ClientFault(Error.INVALID_REQUEST, "a report needs the id of its client")
         return _rejected(call, fault)
-    client = telemetry.client(request.client_instance_id, broker.clock.monotonic_ms())
+    now_ms = clock.monotonic_ms()
+    client = telemetry.client(request.client_instance_id, now_ms)
     try:
-        limit = _check(broker, request, call, client)
+        limit = _check(metadata, telemetry, now_ms, request, call, client)
     except ClientFault as fault:
         return _rejected(call, fault, client)
     if not request.metrics:
@@ -61,7 +70,7 @@ def handle(broker: Broker, request: PushTelemetryRequest, call: Call) -> Answer:
     async def read() -> PushTelemetryResponse:
         steps = _read(request, limit)
         try:
-            found = await broker.inspections.run(call.connection, steps, _TIMEOUT_MS)
+            found = await inspections.run(call.connection, steps, _TIMEOUT_MS)
         except CorruptData as fault:
             return _unreadable(telemetry, call, fault, client)
         except ClientFault as fault:
@@ -99,11 +108,14 @@ def _read(request: PushTelemetryRequest, limit: int) -> Steps[list[Point]]:
 
 
 def _check(
-    broker: Broker, request: PushTelemetryRequest, call: Call, client: ClientInstance
+    metadata: Metadata,
+    telemetry: ClientMetrics,
+    now_ms: int,
+    request: PushTelemetryRequest,
+    call: Call,
+    client: ClientInstance,
 ) -> int:
     """Whether the client may push now; returns `telemetry.max.bytes`."""
-    telemetry = broker.telemetry
-    now_ms = broker.clock.monotonic_ms()
     if client.is_terminated:
         raise ClientFault(Error.INVALID_REQUEST, "the client has sent its last report already")
     is_first = (client.last_get_ms or 0) > (client.last_push_ms or -1)
@@ -113,7 +125,7 @@ def _check(
         raise ClientFault(Error.THROTTLING_QUOTA_EXCEEDED, "the interval is not over")
     client.last_push_ms = now_ms
     client.is_terminated = request.terminating
-    subscription = find_subscription(broker, request.client_instance_id, call)
+    subscription = find_subscription(metadata, request.client_instance_id, call)
     if request.subscription_id != subscription.id:
         telemetry.unknown_subscriptions += 1
         raise ClientFault(Error.UNKNOWN_SUBSCRIPTION_ID, "the subscription has changed")
@@ -123,7 +135,7 @@ def _check(
         raise ClientFault(
             Error.UNSUPPORTED_COMPRESSION_TYPE, f"codec {request.compression_type} is not known"
         )
-    limit = broker.config.get_int("telemetry.max.bytes")
+    limit = metadata.config.get_int("telemetry.max.bytes")
     if len(request.metrics) > limit:
         raise ClientFault(
             Error.TELEMETRY_TOO_LARGE, f"{len(request.metrics)} bytes; allowed are {limit}"
@@ -131,4 +143,4 @@ def _check(
     return limit
 
 
-HANDLER = Handler(key=72, versions=(0, 0), request=PushTelemetryRequest, handle=handle)
+HANDLER = Handler(request=PushTelemetryRequest, handle=handle)

@@ -10,16 +10,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker import share_operations
-from headrace.broker.dispatch import Answer, Handler
-from headrace.wire.messages.read_share_group_state import ReadShareGroupStateRequest
+from headrace.broker.handler import Answer, Handler
+from headrace.wire.messages.read_share_group_state import (
+    ReadShareGroupStateRequest,
+    ReadShareGroupStateResponse,
+)
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.share_coordinators import Shares
 
 
-def handle(broker: Broker, request: ReadShareGroupStateRequest, call: Call) -> Answer:
-    return share_operations.handle(share_operations.READ, broker, request, call)
+def handle(
+    shares: Shares, request: ReadShareGroupStateRequest, call: Call
+) -> Answer[ReadShareGroupStateResponse]:
+    return share_operations.answer(share_operations.READ, shares, request, call)
 
 
-HANDLER = Handler(key=84, versions=(0, 0), request=ReadShareGroupStateRequest, handle=handle)
+HANDLER = Handler(request=ReadShareGroupStateRequest, handle=handle)

@@ -11,16 +11,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker import share_operations
-from headrace.broker.dispatch import Answer, Handler
-from headrace.wire.messages.read_share_group_state_summary import ReadShareGroupStateSummaryRequest
+from headrace.broker.handler import Answer, Handler
+from headrace.wire.messages.read_share_group_state_summary import (
+    ReadShareGroupStateSummaryRequest,
+    ReadShareGroupStateSummaryResponse,
+)
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.share_coordinators import Shares
 
 
-def handle(broker: Broker, request: ReadShareGroupStateSummaryRequest, call: Call) -> Answer:
-    return share_operations.handle(share_operations.SUMMARY, broker, request, call)
+def handle(
+    shares: Shares, request: ReadShareGroupStateSummaryRequest, call: Call
+) -> Answer[ReadShareGroupStateSummaryResponse]:
+    return share_operations.answer(share_operations.SUMMARY, shares, request, call)
 
 
-HANDLER = Handler(key=87, versions=(0, 1), request=ReadShareGroupStateSummaryRequest, handle=handle)
+HANDLER = Handler(request=ReadShareGroupStateSummaryRequest, handle=handle)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from headrace.broker import leader_hints
 from headrace.broker.call import Call
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.share_requests import (
     Acknowledging,
     Outcomes,
@@ -40,10 +40,18 @@ from headrace.wire.messages.share_acknowledge import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.share_partitions import SharePartitions
+    from headrace.broker.share_sessions import ShareSessions
 
 
-def handle(broker: Broker, request: ShareAcknowledgeRequest, call: Call) -> Answer:
+def handle(
+    metadata: Metadata,
+    partitions: SharePartitions,
+    sessions: ShareSessions,
+    request: ShareAcknowledgeRequest,
+    call: Call,
+) -> Answer[ShareAcknowledgeResponse]:
     epoch = request.share_session_epoch
     try:
         name = session_name(request.group_id, request.member_id)
@@ -51,18 +59,18 @@ def handle(broker: Broker, request: ShareAcknowledgeRequest, call: Call) -> Answ
             raise ClientFault(
                 Error.INVALID_SHARE_SESSION_EPOCH, "nothing is held when a session begins"
             )
-        session = broker.share_sessions.resume(name, epoch)
+        session = sessions.resume(name, epoch)
     except ClientFault as fault:
         return _refused(fault)
     ticket = CallTicket(call, lambda error: _refused(ClientFault(error)))
 
     def done(outcomes: Outcomes) -> None:
         if epoch == FINAL_EPOCH:
-            broker.share_sessions.close(session)
-        ticket.answer(_response(broker, call, name.group_id, outcomes))
+            sessions.close(session)
+        ticket.answer(_response(metadata, partitions, call, name.group_id, outcomes))
 
     parts = list(acknowledged_parts(request.topics))
-    Acknowledging(broker, name, parts, may_renew=request.is_renew_ack, done=done)
+    Acknowledging(partitions, name, parts, may_renew=request.is_renew_ack, done=done)
     return ticket.outcome()
 
 
@@ -73,9 +81,9 @@ def _refused(fault: ClientFault) -> ShareAcknowledgeResponse:
 
 
 def _response(
-    broker: Broker, call: Call, group_id: str, outcomes: Outcomes
+    metadata: Metadata, partitions: SharePartitions, call: Call, group_id: str, outcomes: Outcomes
 ) -> ShareAcknowledgeResponse:
-    leaders = {key: leader_of(broker, *key, error) for key, error in outcomes.items()}
+    leaders = {key: leader_of(metadata, *key, error) for key, error in outcomes.items()}
     parts = [
         (
             key,
@@ -92,16 +100,16 @@ def _response(
     hinted = [leaders[key][0] for key, error in outcomes.items() if error in leader_hints.HINTED]
     return ShareAcknowledgeResponse(
         error_code=0,
-        acquisition_lock_timeout_ms=broker.share_partitions.limits(group_id).lock_duration_ms,
+        acquisition_lock_timeout_ms=partitions.limits(group_id).lock_duration_ms,
         responses=[
             ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=partitions)
             for topic_id, partitions in by_topic(parts).items()
         ],
         node_endpoints=[
             NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-            for node in leader_hints.nodes(broker, call, hinted)
+            for node in leader_hints.nodes(metadata, call, hinted)
         ],
     )
 
 
-HANDLER = Handler(key=79, versions=(1, 2), request=ShareAcknowledgeRequest, handle=handle)
+HANDLER = Handler(request=ShareAcknowledgeRequest, handle=handle)

@@ -19,11 +19,13 @@ asks for no records.
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker import leader_hints
 from headrace.broker.call import Call
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.share_reading import find_records
 from headrace.broker.share_requests import (
     Acknowledging,
@@ -49,13 +51,31 @@ from headrace.wire.messages.share_fetch import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
-    from headrace.broker.share_partitions import LedShare
+    from headrace.broker.metadata import Metadata
+    from headrace.broker.quotas import Quotas
+    from headrace.broker.share_partitions import LedShare, SharePartitions
+    from headrace.broker.share_sessions import ShareSessions
+    from headrace.broker.storage import Storage
     from headrace.log import LogSlice
     from headrace.replica.sharing.partition import SharePartition
+    from headrace.runtime.clock import Clock
 
 _RECORD_LIMIT: Final = 1
 _LONGEST_WAIT_MS: Final = 0x7FFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What ShareFetch needs of the broker."""
+
+    metadata: Metadata
+    storage: Storage
+    quotas: Quotas
+    share_partitions: SharePartitions
+    share_sessions: ShareSessions
+    clock: Clock
+    loop: asyncio.AbstractEventLoop
+    max_fetch_bytes: int
 
 
 class _Found:
@@ -76,12 +96,12 @@ class _ShareFetch:
     """One request from its acknowledgements to its answer."""
 
     __slots__ = (
-        "_broker",
         "_call",
         "_deadline",
         "_faults",
         "_limits",
         "_outcomes",
+        "_parts",
         "_request",
         "_session",
         "_ticket",
@@ -91,14 +111,14 @@ class _ShareFetch:
     )
 
     def __init__(
-        self, broker: Broker, request: ShareFetchRequest, call: Call, session: ShareSession
+        self, parts: Parts, request: ShareFetchRequest, call: Call, session: ShareSession
     ) -> None:
-        self._broker = broker
+        self._parts = parts
         self._request = request
         self._call = call
         self._session = session
         self._ticket = CallTicket(call, lambda error: _refused(ClientFault(error)))
-        self._limits = broker.share_partitions.limits(session.name.group_id)
+        self._limits = parts.share_partitions.limits(session.name.group_id)
         self._deadline = 0.0
         self._outcomes: Outcomes = {}
         self._faults: Outcomes = {}
@@ -106,13 +126,13 @@ class _ShareFetch:
         self._waiter: FetchWaiter | None = None
         self._watched: list[list[FetchWaiter]] = []
 
-    def begin(self) -> Answer:
+    def begin(self) -> Answer[ShareFetchResponse]:
         request = self._request
-        parts = list(acknowledged_parts(request.topics))
+        acknowledged = list(acknowledged_parts(request.topics))
         Acknowledging(
-            self._broker,
+            self._parts.share_partitions,
             self._session.name,
-            parts,
+            acknowledged,
             may_renew=request.is_renew_ack,
             done=self._on_acknowledged,
         )
@@ -122,13 +142,13 @@ class _ShareFetch:
         self._outcomes = outcomes
         request = self._request
         if request.share_session_epoch == FINAL_EPOCH:
-            self._broker.share_sessions.close(self._session)
+            self._parts.share_sessions.close(self._session)
             self._ticket.answer(self._response({}))
         elif request.max_records <= 0 or request.is_renew_ack:
             self._ticket.answer(self._response({}))
         else:
             wait_s = min(max(request.max_wait_ms, 0), _LONGEST_WAIT_MS) / 1000
-            self._deadline = self._broker.loop.time() + wait_s
+            self._deadline = self._parts.loop.time() + wait_s
             self._look()
 
     # -- reading ----------------------------------------------------------------------------------
@@ -137,7 +157,7 @@ class _ShareFetch:
         """Answer if there is enough, or if time is over; else wait."""
         if self._call.connection.closed:
             return
-        is_over = self._broker.loop.time() >= self._deadline
+        is_over = self._parts.loop.time() >= self._deadline
         while True:
             found = self._find()
             size = sum(each.choice.size for each in found.values())
@@ -153,14 +173,14 @@ class _ShareFetch:
 
     def _find(self) -> dict[PartitionKey, _Found]:
         """What each partition in turn has, within the limits of the request."""
-        broker, request, group_id = self._broker, self._request, self._session.name.group_id
+        parts, request, group_id = self._parts, self._request, self._session.name.group_id
         committed_only = (
-            broker.metadata.group_config(group_id)["share.isolation.level"] == "read_committed"
+            parts.metadata.group_config(group_id)["share.isolation.level"] == "read_committed"
         )
         is_strict = request.share_acquire_mode == _RECORD_LIMIT
-        left_bytes = min(request.max_bytes, broker.max_fetch_bytes)
-        if broker.quotas.active:
-            left_bytes = int(min(left_bytes, max(broker.quotas.most_fetched(self._call), 1)))
+        left_bytes = min(request.max_bytes, parts.max_fetch_bytes)
+        if parts.quotas.active:
+            left_bytes = int(min(left_bytes, max(parts.quotas.most_fetched(self._call), 1)))
         left_records = request.max_records
         self._faults = {}
         found: dict[PartitionKey, _Found] = {}
@@ -168,7 +188,7 @@ class _ShareFetch:
             if left_records <= 0:
                 break
             try:
-                led = broker.share_partitions.find(group_id, *key)
+                led = parts.share_partitions.find(group_id, *key)
                 share = led.share
                 if share is None:
                     continue
@@ -183,7 +203,7 @@ class _ShareFetch:
                 )
             except (ClientFault, OSError) as fault:
                 if isinstance(fault, OSError):
-                    fault = broker.storage.on_disk_fault(*led.partition.topic_partition, fault)
+                    fault = parts.storage.on_disk_fault(*led.partition.topic_partition, fault)
                 self._faults[key] = fault.error
                 continue
             if records is not None:
@@ -198,32 +218,32 @@ class _ShareFetch:
         return found
 
     def _acquire_one(self, found: _Found) -> None:
-        broker = self._broker
+        parts = self._parts
         found.share.acquire(
             found.choice,
             self._session.name.member_id,
-            broker.clock.monotonic_ms(),
+            parts.clock.monotonic_ms(),
             self._limits,
         )
         if found.choice.gaps:
-            broker.share_partitions.keep(found.led)
-        broker.share_partitions.arm(found.led)
+            parts.share_partitions.keep(found.led)
+        parts.share_partitions.arm(found.led)
 
     # -- waiting ----------------------------------------------------------------------------------
 
     def _park(self) -> None:
-        broker = self._broker
+        parts = self._parts
         waiter = self._waiter = FetchWaiter(1, self._wake)
         for key in self._session.partitions:
             try:
-                led = broker.share_partitions.find(self._session.name.group_id, *key)
+                led = parts.share_partitions.find(self._session.name.group_id, *key)
             except ClientFault:
                 continue
             for waiting in (led.waiters, led.partition.fetch_waiters):
                 waiting.append(waiter)
                 self._watched.append(waiting)
         if self._timer is None:
-            self._timer = broker.loop.call_at(self._deadline, self._on_deadline)
+            self._timer = parts.loop.call_at(self._deadline, self._on_deadline)
         self._call.on_abandoned = self._forget
 
     def _on_deadline(self) -> None:
@@ -233,7 +253,7 @@ class _ShareFetch:
 
     def _wake(self) -> None:
         # Not now: whoever woke us (an append, an acknowledgement) is answered first.
-        self._broker.loop.call_soon(self._look_again)
+        self._parts.loop.call_soon(self._look_again)
 
     def _forget(self) -> None:
         for waiting in self._watched:
@@ -251,8 +271,8 @@ class _ShareFetch:
 
     def _answer(self, found: dict[PartitionKey, _Found], size: int) -> ShareFetchResponse:
         """Acquire and tell, unless a quota forbids it: then nothing is locked."""
-        broker = self._broker
-        wait_ms = broker.quotas.on_fetched(self._call, size) if broker.quotas.active else 0
+        parts = self._parts
+        wait_ms = parts.quotas.on_fetched(self._call, size) if parts.quotas.active else 0
         response = self._response({} if wait_ms else self._acquire(found))
         response.throttle_time_ms = wait_ms
         return response
@@ -277,14 +297,14 @@ class _ShareFetch:
             ],
             node_endpoints=[
                 NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-                for node in leader_hints.nodes(self._broker, self._call, hinted)
+                for node in leader_hints.nodes(self._parts.metadata, self._call, hinted)
             ],
         )
 
     def _part(self, key: PartitionKey, found: _Found | None, hinted: list[int]) -> PartitionData:
         error = self._faults.get(key, Error.NONE)
         acknowledge_error = self._outcomes.get(key, Error.NONE)
-        leader, epoch = leader_of(self._broker, *key, error or acknowledge_error)
+        leader, epoch = leader_of(self._parts.metadata, *key, error or acknowledge_error)
         if error in leader_hints.HINTED or acknowledge_error in leader_hints.HINTED:
             hinted.append(leader)
         acquired = [] if found is None else found.choice.acquired
@@ -323,7 +343,7 @@ def _check_renewal(request: ShareFetchRequest) -> None:
         )
 
 
-def handle(broker: Broker, request: ShareFetchRequest, call: Call) -> Answer:
+def handle(parts: Parts, request: ShareFetchRequest, call: Call) -> Answer[ShareFetchResponse]:
     epoch = request.share_session_epoch
     asked = [
         (topic.topic_id, each.partition_index)
@@ -341,14 +361,14 @@ def handle(broker: Broker, request: ShareFetchRequest, call: Call) -> Answer:
         if epoch == OPENING_EPOCH:
             if any(acknowledged_parts(request.topics)):
                 raise ClientFault(Error.INVALID_REQUEST, "nothing is held when a session begins")
-            session = broker.share_sessions.open(name, call.connection)
+            session = parts.share_sessions.open(name, call.connection)
         else:
-            session = broker.share_sessions.resume(name, epoch)
+            session = parts.share_sessions.resume(name, epoch)
     except ClientFault as fault:
         return _refused(fault)
     if epoch != FINAL_EPOCH:
         session.update(asked, forgotten)
-    return _ShareFetch(broker, request, call, session).begin()
+    return _ShareFetch(parts, request, call, session).begin()
 
 
-HANDLER = Handler(key=78, versions=(1, 2), request=ShareFetchRequest, handle=handle)
+HANDLER = Handler(request=ShareFetchRequest, handle=handle)

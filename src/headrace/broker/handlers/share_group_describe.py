@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker import authorized_operations
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.broker.portions import Portions
 from headrace.cluster.features import SHARE_VERSION
 from headrace.coordinator.effects import Caller, Effects
@@ -25,13 +25,16 @@ from headrace.wire.messages.share_group_describe import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
+    from headrace.broker.metadata import Metadata
 
 
-def handle(broker: Broker, request: ShareGroupDescribeRequest, call: Call) -> Answer:
+def handle(
+    metadata: Metadata, groups: Groups, request: ShareGroupDescribeRequest, call: Call
+) -> Answer[ShareGroupDescribeResponse]:
     names = request.group_ids
-    if broker.metadata.image.feature_level(SHARE_VERSION) < 1:
+    if metadata.image.feature_level(SHARE_VERSION) < 1:
         refused = [refused_description(name, Error.UNSUPPORTED_VERSION) for name in names]
         return ShareGroupDescribeResponse(groups=refused)
 
@@ -44,14 +47,12 @@ def handle(broker: Broker, request: ShareGroupDescribeRequest, call: Call) -> An
                 group.authorized_operations = authorized_operations.ON_GROUP
         return ShareGroupDescribeResponse(groups=groups)
 
-    return broker.groups.ask_each(
+    return groups.ask_each(
         names, call, work, lambda index, error: refused_description(names[index], error), combine
     )
 
 
 HANDLER = Handler(
-    key=77,
-    versions=(1, 1),
     request=ShareGroupDescribeRequest,
     handle=handle,
     portions=Portions("group_ids", "groups"),

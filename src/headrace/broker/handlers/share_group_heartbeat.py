@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.cluster.features import SHARE_VERSION
 from headrace.errors import Error
 from headrace.wire.messages.share_group_heartbeat import (
@@ -21,14 +21,17 @@ from headrace.wire.messages.share_group_heartbeat import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
+    from headrace.broker.metadata import Metadata
 
 
-def handle(broker: Broker, request: ShareGroupHeartbeatRequest, call: Call) -> Answer:
-    if broker.metadata.image.feature_level(SHARE_VERSION) < 1:
+def handle(
+    metadata: Metadata, groups: Groups, request: ShareGroupHeartbeatRequest, call: Call
+) -> Answer[ShareGroupHeartbeatResponse]:
+    if metadata.image.feature_level(SHARE_VERSION) < 1:
         return _refused(Error.UNSUPPORTED_VERSION)
-    return broker.groups.ask(
+    return groups.ask(
         request.group_id,
         call,
         lambda shard, who, now_ms: shard.share.handle_heartbeat(request, who, now_ms),
@@ -40,4 +43,4 @@ def _refused(error: Error) -> ShareGroupHeartbeatResponse:
     return ShareGroupHeartbeatResponse(error_code=error, member_epoch=0, heartbeat_interval_ms=0)
 
 
-HANDLER = Handler(key=76, versions=(1, 1), request=ShareGroupHeartbeatRequest, handle=handle)
+HANDLER = Handler(request=ShareGroupHeartbeatRequest, handle=handle)

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
 
 
-def handle(broker: Broker, request: SyncGroupRequest, call: Call) -> Answer:
-    return broker.groups.ask(
+def handle(groups: Groups, request: SyncGroupRequest, call: Call) -> Answer[SyncGroupResponse]:
+    return groups.ask(
         request.group_id,
         call,
         lambda shard, who, now_ms: shard.handle_sync_group(request, who, now_ms),
@@ -32,4 +32,4 @@ def _refused(error: Error) -> SyncGroupResponse:
     return SyncGroupResponse(error_code=error, assignment=b"")
 
 
-HANDLER = Handler(key=14, versions=(0, 5), request=SyncGroupRequest, handle=handle)
+HANDLER = Handler(request=SyncGroupRequest, handle=handle)

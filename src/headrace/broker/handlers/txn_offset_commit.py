@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler, Outcome
 from headrace.broker.transactional_writes import (
     Unsettled,
     admit,
@@ -33,31 +34,49 @@ from headrace.wire.messages.txn_offset_commit import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.groups import Groups
+    from headrace.broker.metadata import Metadata
     from headrace.broker.remote_transactions import RemoteTransactions
+    from headrace.broker.transactions import Transactions
 
 _ABORTABLE_SINCE: Final = 4
 _ADDS_SINCE: Final = 5
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What TxnOffsetCommit needs of the broker."""
+
+    metadata: Metadata
+    groups: Groups
+    transactions: Transactions
+    remote_transactions: RemoteTransactions | None
+
+
 def handle(
-    broker: Broker, request: TxnOffsetCommitRequest, call: Call, awaited: Unsettled | None = None
-) -> Answer:
-    groups = broker.groups
+    parts: Parts, request: TxnOffsetCommitRequest, call: Call
+) -> Answer[TxnOffsetCommitResponse]:
+    return _admit_and_commit(parts, request, call, None)
+
+
+def _admit_and_commit(
+    parts: Parts, request: TxnOffsetCommitRequest, call: Call, awaited: Unsettled | None
+) -> Answer[TxnOffsetCommitResponse]:
+    groups = parts.groups
     adds = call.version >= _ADDS_SINCE
-    if must_ask(broker.config, adds=adds):
+    if must_ask(parts.metadata.config, adds=adds):
         try:
             offsets = TopicPartition(groups.topic_name, groups.index_of(request.group_id))
             groups.host_of(request.group_id)  # Who is not the group's coordinator adds nothing.
         except ClientFault as fault:
             return _refused(request, fault.error)
         producer = ProducerIdentity(request.producer_id, request.producer_epoch)
-        remote = broker.remote_transactions
+        remote = parts.remote_transactions
         if remote is not None and remote.is_elsewhere(request.transactional_id):
-            return _when_admitted(remote, offsets, producer, broker, request, call)
+            return _when_admitted(remote, offsets, producer, parts, request, call)
         errors, unsettled = admit(
-            broker.transactions,
+            parts.transactions,
             request.transactional_id,
             producer,
             [offsets],
@@ -67,12 +86,14 @@ def handle(
         if errors[offsets]:
             return _not_admitted(request, errors[offsets], call)
         if unsettled is not None:
-            return _ask_again(unsettled, broker, request, call)
-    return _commit(broker, request, call)
+            return _ask_again(unsettled, parts, request, call)
+    return _commit(parts, request, call)
 
 
-def _commit(broker: Broker, request: TxnOffsetCommitRequest, call: Call) -> Answer:
-    return broker.groups.ask(
+def _commit(
+    parts: Parts, request: TxnOffsetCommitRequest, call: Call
+) -> Outcome[TxnOffsetCommitResponse]:
+    return parts.groups.ask(
         request.group_id,
         call,
         lambda shard, who, now_ms: shard.handle_txn_offset_commit(request, who, now_ms),
@@ -84,29 +105,30 @@ async def _when_admitted(
     remote: RemoteTransactions,
     offsets: TopicPartition,
     producer: ProducerIdentity,
-    broker: Broker,
+    parts: Parts,
     request: TxnOffsetCommitRequest,
     call: Call,
-) -> Answer:
+) -> Outcome[TxnOffsetCommitResponse]:
     """Ask the transaction coordinator on another broker."""
     errors = await remote.admit_remote(
         request.transactional_id, producer, [offsets], adds=call.version >= _ADDS_SINCE
     )
     if errors[offsets]:
         return _not_admitted(request, errors[offsets], call)
-    return _commit(broker, request, call)
+    return _commit(parts, request, call)
 
 
 async def _ask_again(
-    unsettled: Unsettled, broker: Broker, request: TxnOffsetCommitRequest, call: Call
-) -> Answer:
+    unsettled: Unsettled, parts: Parts, request: TxnOffsetCommitRequest, call: Call
+) -> Outcome[TxnOffsetCommitResponse]:
     """Ask again when the coordinator's record is committed: by then it may be too late."""
     try:
-        async with asyncio.timeout(broker.config.get_int("offsets.commit.timeout.ms") / 1000):
+        timeout_ms = parts.metadata.config.get_int("offsets.commit.timeout.ms")
+        async with asyncio.timeout(timeout_ms / 1000):
             await settled(unsettled)
     except TimeoutError:
         return _not_admitted(request, Error.COORDINATOR_NOT_AVAILABLE, call)
-    answer = handle(broker, request, call, unsettled)
+    answer = _admit_and_commit(parts, request, call, unsettled)
     return await answer if isinstance(answer, Coroutine) else answer
 
 
@@ -134,4 +156,4 @@ def _refused(request: TxnOffsetCommitRequest, error: Error) -> TxnOffsetCommitRe
     )
 
 
-HANDLER = Handler(key=28, versions=(0, 5), request=TxnOffsetCommitRequest, handle=handle)
+HANDLER = Handler(request=TxnOffsetCommitRequest, handle=handle)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.dispatch import Answer, Handler
+from headrace.broker.handler import Answer, Handler
 from headrace.cluster.features import FeatureUpdate, update_features
 from headrace.cluster.image import ClusterImage, FeaturesChanged
 from headrace.errors import ClientFault
@@ -24,15 +24,17 @@ from headrace.wire.messages.update_features import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.metadata import Metadata
 
 
-def handle(broker: Broker, request: UpdateFeaturesRequest, call: Call) -> Answer:
-    return _update(broker, request)
+def handle(
+    metadata: Metadata, request: UpdateFeaturesRequest, call: Call
+) -> Answer[UpdateFeaturesResponse]:
+    return _update(metadata, request)
 
 
-async def _update(broker: Broker, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+async def _update(metadata: Metadata, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
     updates = [
         FeatureUpdate(asked.feature, asked.max_version_level, asked.upgrade_type)
         for asked in request.feature_updates
@@ -43,7 +45,7 @@ async def _update(broker: Broker, request: UpdateFeaturesRequest) -> UpdateFeatu
         return [] if request.validate_only else changes
 
     try:
-        await broker.metadata.change(decide)
+        await metadata.change(decide)
     except ClientFault as fault:
         return UpdateFeaturesResponse(error_code=fault.error, error_message=fault.message)
     return UpdateFeaturesResponse(
@@ -56,4 +58,4 @@ async def _update(broker: Broker, request: UpdateFeaturesRequest) -> UpdateFeatu
     )
 
 
-HANDLER = Handler(key=57, versions=(0, 2), request=UpdateFeaturesRequest, handle=handle)
+HANDLER = Handler(request=UpdateFeaturesRequest, handle=handle)

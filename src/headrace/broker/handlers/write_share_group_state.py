@@ -12,16 +12,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker import share_operations
-from headrace.broker.dispatch import Answer, Handler
-from headrace.wire.messages.write_share_group_state import WriteShareGroupStateRequest
+from headrace.broker.handler import Answer, Handler
+from headrace.wire.messages.write_share_group_state import (
+    WriteShareGroupStateRequest,
+    WriteShareGroupStateResponse,
+)
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.share_coordinators import Shares
 
 
-def handle(broker: Broker, request: WriteShareGroupStateRequest, call: Call) -> Answer:
-    return share_operations.handle(share_operations.WRITE, broker, request, call)
+def handle(
+    shares: Shares, request: WriteShareGroupStateRequest, call: Call
+) -> Answer[WriteShareGroupStateResponse]:
+    return share_operations.answer(share_operations.WRITE, shares, request, call)
 
 
-HANDLER = Handler(key=85, versions=(0, 1), request=WriteShareGroupStateRequest, handle=handle)
+HANDLER = Handler(request=WriteShareGroupStateRequest, handle=handle)

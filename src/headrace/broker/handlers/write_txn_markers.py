@@ -15,7 +15,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.call import LATER
-from headrace.broker.dispatch import Answer, Handler, reply
+from headrace.broker.handler import Answer, Handler
 from headrace.coordinator.effects import ProducerIdentity, TransactionMarkers
 from headrace.errors import ClientFault, Error
 from headrace.types import TopicPartition
@@ -29,8 +29,9 @@ from headrace.wire.messages.write_txn_markers import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.broker import Broker
     from headrace.broker.call import Call
+    from headrace.broker.markers import Markers
+    from headrace.broker.storage import Storage
     from headrace.replica.partition import Partition
 
 _LONGEST_WAIT_S: Final = 2.0
@@ -42,26 +43,28 @@ _NOT_WRITABLE_HERE: Final = (
 )
 
 
-def handle(broker: Broker, request: WriteTxnMarkersRequest, call: Call) -> Answer:
-    writing = _Writing(broker, call)
-    return writing.begin(request)
+def handle(
+    storage: Storage, markers: Markers, request: WriteTxnMarkersRequest, call: Call
+) -> Answer[WriteTxnMarkersResponse]:
+    return _Writing(storage, markers, call).begin(request)
 
 
 class _Writing:
     """One request from its first marker to its answer."""
 
-    def __init__(self, broker: Broker, call: Call) -> None:
-        self._broker = broker
+    def __init__(self, storage: Storage, markers: Markers, call: Call) -> None:
+        self._storage = storage
+        self._markers = markers
         self._call = call
         self._response = WriteTxnMarkersResponse(markers=[])
         self._uncommitted: dict[int, WritableTxnMarkerPartitionResult] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self, request: WriteTxnMarkersRequest) -> Answer:
+    def begin(self, request: WriteTxnMarkersRequest) -> Answer[WriteTxnMarkersResponse]:
         self._response.markers = [self._write(marker) for marker in request.markers]
         if not self._uncommitted:
             return self._response
-        self._timer = self._broker.loop.call_later(_LONGEST_WAIT_S, self._on_time)
+        self._timer = asyncio.get_running_loop().call_later(_LONGEST_WAIT_S, self._on_time)
         return LATER
 
     def _write(self, marker: WritableTxnMarker) -> WritableTxnMarkerResult:
@@ -91,10 +94,9 @@ class _Writing:
         self, where: TopicPartition, markers: TransactionMarkers
     ) -> WritableTxnMarkerPartitionResult:
         result = WritableTxnMarkerPartitionResult(partition_index=where.partition, error_code=0)
-        broker = self._broker
         try:
-            partition = broker.storage.find_leader(*where)
-            broker.markers.write(partition, markers)
+            partition = self._storage.find_leader(*where)
+            self._markers.write(partition, markers)
         except ClientFault as fault:
             result.error_code = (
                 Error.NOT_LEADER_OR_FOLLOWER if fault.error in _NOT_WRITABLE_HERE else fault.error
@@ -117,13 +119,13 @@ class _Writing:
         result.error_code = partition.commit_fault(required) or Error.NONE
         if not self._uncommitted and self._timer is not None:
             self._timer.cancel()
-            reply(self._call, self._response)
+            self._call.reply(self._response)
 
     def _on_time(self) -> None:
         for result in self._uncommitted.values():
             result.error_code = Error.REQUEST_TIMED_OUT
         self._uncommitted.clear()
-        reply(self._call, self._response)
+        self._call.reply(self._response)
 
 
-HANDLER = Handler(key=27, versions=(1, 2), request=WriteTxnMarkersRequest, handle=handle)
+HANDLER = Handler(request=WriteTxnMarkersRequest, handle=handle)
