@@ -216,8 +216,7 @@ async def start(
     clock = machine.clock
     reporter = Reporter()
     listeners = machine.listen(config, reporter)
-    if metrics_socket is None:
-        metrics_socket = bind_metrics(config)
+    metrics_socket = metrics_socket or bind_metrics(config)
     if metrics_socket is not None:
         reporter.take_times()
     reporter.follow_request_log()
@@ -231,9 +230,8 @@ async def start(
         raise
     session = Session(node.tree, tree_executor)
     storage = Storage(node.directories, clock, loop, executor, broker_id=node.broker_id)
-    in_cluster = bool(config.get("zookeeper.connect"))
     role = None
-    if in_cluster:
+    if config.get("zookeeper.connect"):
         # One broker alone starts without any of this.
         from headrace.broker.cluster_role import ClusterRole
 

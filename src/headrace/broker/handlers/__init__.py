@@ -144,9 +144,16 @@ HANDLERS: Final[tuple[AnyHandler, ...]] = tuple(module.HANDLER for module in MOD
 
 def bound(broker: Broker) -> list[Bound]:
     """Every handler, with what it needs."""
-    metadata, storage, quotas, clock = broker.metadata, broker.storage, broker.quotas, broker.clock
-    groups, transactions = broker.groups, broker.transactions
-    shares = broker.share_states.coordinators
+    rooms = (_data, _groups, _transactions, _sharing, _administration)
+    return [each for room in rooms for each in room(broker)]
+
+
+def _data(broker: Broker) -> list[Bound]:
+    metadata = broker.metadata
+    storage = broker.storage
+    quotas = broker.quotas
+    clock = broker.clock
+    transactions = broker.transactions
     return [
         produce.HANDLER.bind(
             produce.Parts(
@@ -175,6 +182,19 @@ def bound(broker: Broker) -> list[Bound]:
         ),
         list_offsets.HANDLER.bind(storage, broker.inspections),
         metadata_api.HANDLER.bind(metadata_api.Parts(metadata, storage, quotas, broker.machine)),
+        offset_for_leader_epoch.HANDLER.bind(storage),
+        delete_records.HANDLER.bind(metadata, storage, clock),
+        describe_producers.HANDLER.bind(storage),
+        describe_topic_partitions.HANDLER.bind(metadata, storage),
+    ]
+
+
+def _groups(broker: Broker) -> list[Bound]:
+    metadata = broker.metadata
+    groups = broker.groups
+    transactions = broker.transactions
+    shares = broker.share_states.coordinators
+    return [
         offset_commit.HANDLER.bind(groups),
         offset_fetch.HANDLER.bind(groups),
         find_coordinator.HANDLER.bind(metadata, groups, transactions, shares),
@@ -184,12 +204,20 @@ def bound(broker: Broker) -> list[Bound]:
         sync_group.HANDLER.bind(groups),
         describe_groups.HANDLER.bind(groups),
         list_groups.HANDLER.bind(groups),
-        api_versions.HANDLER.bind(metadata, HANDLERS),
-        create_topics.HANDLER.bind(metadata, quotas, broker.machine),
-        delete_topics.HANDLER.bind(metadata, quotas),
-        delete_records.HANDLER.bind(metadata, storage, clock),
+        delete_groups.HANDLER.bind(groups),
+        offset_delete.HANDLER.bind(groups),
+        consumer_group_heartbeat.HANDLER.bind(metadata, groups),
+        consumer_group_describe.HANDLER.bind(groups),
+    ]
+
+
+def _transactions(broker: Broker) -> list[Bound]:
+    metadata = broker.metadata
+    storage = broker.storage
+    groups = broker.groups
+    transactions = broker.transactions
+    return [
         init_producer_id.HANDLER.bind(transactions, broker.producer_ids),
-        offset_for_leader_epoch.HANDLER.bind(storage),
         add_partitions_to_txn.HANDLER.bind(metadata, transactions),
         add_offsets_to_txn.HANDLER.bind(groups, transactions),
         end_txn.HANDLER.bind(transactions),
@@ -197,31 +225,19 @@ def bound(broker: Broker) -> list[Bound]:
         txn_offset_commit.HANDLER.bind(
             txn_offset_commit.Parts(metadata, groups, transactions, broker.remote_transactions)
         ),
-        describe_configs.HANDLER.bind(metadata),
-        alter_configs.HANDLER.bind(metadata),
-        alter_replica_log_dirs.HANDLER.bind(broker.moves),
-        describe_log_dirs.HANDLER.bind(storage, broker.moves),
-        create_partitions.HANDLER.bind(metadata, quotas),
-        delete_groups.HANDLER.bind(groups),
-        elect_leaders.HANDLER.bind(metadata),
-        incremental_alter_configs.HANDLER.bind(metadata, broker.reporter),
-        alter_partition_reassignments.HANDLER.bind(metadata),
-        list_partition_reassignments.HANDLER.bind(metadata),
-        offset_delete.HANDLER.bind(groups),
-        describe_client_quotas.HANDLER.bind(metadata),
-        alter_client_quotas.HANDLER.bind(metadata),
-        describe_user_scram_credentials.HANDLER.bind(metadata),
-        update_features.HANDLER.bind(metadata),
-        describe_cluster.HANDLER.bind(metadata),
-        describe_producers.HANDLER.bind(storage),
         describe_transactions.HANDLER.bind(transactions),
         list_transactions.HANDLER.bind(transactions),
-        consumer_group_heartbeat.HANDLER.bind(metadata, groups),
-        consumer_group_describe.HANDLER.bind(groups),
-        get_telemetry_subscriptions.HANDLER.bind(metadata, broker.telemetry, broker.machine),
-        push_telemetry.HANDLER.bind(metadata, broker.telemetry, broker.inspections, clock),
-        list_config_resources.HANDLER.bind(metadata),
-        describe_topic_partitions.HANDLER.bind(metadata, storage),
+    ]
+
+
+def _sharing(broker: Broker) -> list[Bound]:
+    metadata = broker.metadata
+    storage = broker.storage
+    quotas = broker.quotas
+    clock = broker.clock
+    groups = broker.groups
+    shares = broker.share_states.coordinators
+    return [
         share_group_heartbeat.HANDLER.bind(metadata, groups),
         share_group_describe.HANDLER.bind(metadata, groups),
         share_fetch.HANDLER.bind(
@@ -247,4 +263,33 @@ def bound(broker: Broker) -> list[Bound]:
         ),
         alter_share_group_offsets.HANDLER.bind(metadata, groups),
         delete_share_group_offsets.HANDLER.bind(metadata, groups),
+    ]
+
+
+def _administration(broker: Broker) -> list[Bound]:
+    metadata = broker.metadata
+    storage = broker.storage
+    quotas = broker.quotas
+    clock = broker.clock
+    return [
+        api_versions.HANDLER.bind(metadata, HANDLERS),
+        create_topics.HANDLER.bind(metadata, quotas, broker.machine),
+        delete_topics.HANDLER.bind(metadata, quotas),
+        describe_configs.HANDLER.bind(metadata),
+        alter_configs.HANDLER.bind(metadata),
+        alter_replica_log_dirs.HANDLER.bind(broker.moves),
+        describe_log_dirs.HANDLER.bind(storage, broker.moves),
+        create_partitions.HANDLER.bind(metadata, quotas),
+        elect_leaders.HANDLER.bind(metadata),
+        incremental_alter_configs.HANDLER.bind(metadata, broker.reporter),
+        alter_partition_reassignments.HANDLER.bind(metadata),
+        list_partition_reassignments.HANDLER.bind(metadata),
+        describe_client_quotas.HANDLER.bind(metadata),
+        alter_client_quotas.HANDLER.bind(metadata),
+        describe_user_scram_credentials.HANDLER.bind(metadata),
+        update_features.HANDLER.bind(metadata),
+        describe_cluster.HANDLER.bind(metadata),
+        get_telemetry_subscriptions.HANDLER.bind(metadata, broker.telemetry, broker.machine),
+        push_telemetry.HANDLER.bind(metadata, broker.telemetry, broker.inspections, clock),
+        list_config_resources.HANDLER.bind(metadata),
     ]
