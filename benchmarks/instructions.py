@@ -33,9 +33,9 @@ _FEW: Final = 200
 _STARTER: Final = """
 from contextlib import suppress
 with suppress(ImportError):  # an older broker has no turns
-    from headrace.broker import turns
+    from headrace.broker.net import turns
     turns.CONNECTION_NS = 10**15
-from headrace.broker import connection
+from headrace.broker.net import connection
 connection._LONG_TURN_S = 10**6
 from headrace.cli import main
 main()

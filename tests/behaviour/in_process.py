@@ -17,7 +17,7 @@ from pathlib import Path
 import uvloop
 
 from headrace.broker import app
-from headrace.broker.machine import OsMachine
+from headrace.broker.os_machine import OsMachine
 from headrace.cluster.broker_config import BrokerConfig
 
 TIMEOUT_SECONDS = 30

@@ -25,10 +25,10 @@ from confluent_kafka import TopicPartition as Assignment
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from headrace.broker.cleaner import LOG, LogCleaner
-from headrace.broker.cleaner_pipe import CleanerFault, CleanerPipe
-from headrace.broker.cleaner_process import Pace
-from headrace.broker.storage import Storage
+from headrace.broker.storage.cleaner import LOG, LogCleaner
+from headrace.broker.storage.cleaner_pipe import CleanerFault, CleanerPipe
+from headrace.broker.storage.cleaner_process import Pace
+from headrace.broker.storage.storage import Storage
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.image import PartitionImage, TopicImage
 from headrace.log import LogConfig, PartitionLog
@@ -360,7 +360,7 @@ def test_the_process_ends_with_its_input_and_names_faults() -> None:
     }
     request = {"plan": plan, "memory": {}, "max_bytes_per_s": 1e308}
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "headrace.broker.cleaner_process"],
+        [sys.executable, "-P", "-m", "headrace.broker.storage.cleaner_process"],
         input=json.dumps(request).encode() + b"\n",
         capture_output=True,
         timeout=_TIMEOUT_S,

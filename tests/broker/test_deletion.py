@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from headrace.broker import metadata as broker_metadata
-from headrace.broker.adoption import adopt, finish_deletions
-from headrace.broker.metadata import Metadata
-from headrace.broker.session import Session
-from headrace.broker.storage import Storage
+from headrace.broker.membership import metadata as broker_metadata
+from headrace.broker.membership.adoption import adopt, finish_deletions
+from headrace.broker.membership.metadata import Metadata
+from headrace.broker.membership.session import Session
+from headrace.broker.storage.storage import Storage
 from headrace.cluster import layout, store
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.image import (

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 from headrace.broker.housekeeping import Housekeeping
-from headrace.broker.storage import Storage
+from headrace.broker.storage.storage import Storage
 from headrace.cluster.image import PartitionImage, TopicImage
 from headrace.log import LogConfig
 from headrace.log.directory import LogDirectory

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from headrace.broker import logs
-from headrace.broker.log_files import FILES, RollingFile
+from headrace.broker.watching import logs
+from headrace.broker.watching.log_files import FILES, RollingFile
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.config_keys import BROKER_KEYS
 from headrace.errors import Error

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from headrace.broker.controller import Controller
-from headrace.broker.membership import Membership
-from headrace.broker.metadata import Metadata
-from headrace.broker.session import Session
-from headrace.broker.storage import Storage
+from headrace.broker.membership.controller import Controller
+from headrace.broker.membership.membership import Membership
+from headrace.broker.membership.metadata import Metadata
+from headrace.broker.membership.session import Session
+from headrace.broker.storage.storage import Storage
 from headrace.cluster import layout, store
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.image import BrokerRegistration, PartitionImage, TopicCreated, TopicImage

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from headrace.broker.metadata import Deposed, Metadata
-from headrace.broker.session import Session
-from headrace.broker.storage import Storage
+from headrace.broker.membership.metadata import Deposed, Metadata
+from headrace.broker.membership.session import Session
+from headrace.broker.storage.storage import Storage
 from headrace.cluster import layout, store
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.controller import Controllership

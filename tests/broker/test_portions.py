@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.broker.handlers.produce import HANDLER
-from headrace.broker.portions import PORTION_ITEMS, Portions
+from headrace.broker.net.portions import PORTION_ITEMS, Portions
 from headrace.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,

@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from headrace.broker.quotas import Account, Quotas, timed
+from headrace.broker.net.quotas import Account, Quotas, timed
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.image import ClientQuotaChanged, ClusterImage
 from headrace.security.quotas.limits import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from headrace.broker.share_sessions import SessionName, ShareSession, ShareSessions
+from headrace.broker.sharing.sessions import SessionName, ShareSession, ShareSessions
 from headrace.errors import ClientFault, Error
 
 ORDERS = UUID(int=1)

@@ -6,7 +6,7 @@ import errno
 from typing import Any
 from uuid import UUID
 
-from headrace.broker.transactions import STATE
+from headrace.broker.transactions.transactions import STATE
 from headrace.coordinator.effects import (
     Caller,
     Effects,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from headrace.broker.machine import TREE_FILE
+from headrace.broker.os_machine import TREE_FILE
 from headrace.cluster.store import load_image
 from headrace.coordination.sqlite import SqliteTree
 from headrace.credentials.password_encoder import PasswordEncoder

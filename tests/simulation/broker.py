@@ -11,9 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from headrace.broker.call import LATER
-from headrace.broker.groups import OFFSETS
-from headrace.broker.handler import Bound
+from headrace.broker.groups.groups import OFFSETS
 from headrace.broker.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
@@ -28,7 +26,9 @@ from headrace.broker.handlers import (
     offset_fetch,
     sync_group,
 )
-from headrace.broker.transactions import STATE
+from headrace.broker.net.call import LATER
+from headrace.broker.net.handler import Bound
+from headrace.broker.transactions.transactions import STATE
 from headrace.coordinator.effects import TransactionMarkers
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.group.shard import GroupShard

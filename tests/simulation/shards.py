@@ -1,4 +1,4 @@
-"""The shards of one internal topic, run as `headrace.broker.coordinators` runs them, on a schedule.
+"""The shards of one internal topic, run on a schedule as the broker's `Coordinators` runs them.
 
 The order of steps is the same: a request is refused if the shard is not active, the host performs
 what the shard decides, a shard that could not be written is loaded anew, and a timer wakes it. Only
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-from headrace.broker.call import LATER
+from headrace.broker.net.call import LATER
 from headrace.coordinator.effects import Caller, Effects, TransactionMarkers
 from headrace.coordinator.host import Host, HostState, InternalTopic, Shard
 from headrace.coordinator.partitioner import partition_for

@@ -1,6 +1,6 @@
 """The logs of the simulated broker, on a disk that outlives it.
 
-The order of steps is that of `headrace.broker.storage`: a flush begins in one event and is done in
+The order of steps is that of the broker's `Storage`: a flush begins in one event and is done in
 a later one, and what is appended meanwhile waits for the next.
 """
 

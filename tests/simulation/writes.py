@@ -1,8 +1,8 @@
 """Writes that need more than one shard: Produce, TxnOffsetCommit, and the ends of transactions.
 
 The broker does these with coroutines (`headrace.broker.handlers.produce`, `…txn_offset_commit`,
-`headrace.broker.markers`); the steps here are the same, and the decision about a transactional
-write is that of `headrace.broker.transactional_writes` itself.
+`…transactions.markers`); the steps here are the same, and the decision about a transactional
+write is that of `headrace.broker.transactions.writes` itself.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from headrace.broker.transactional_writes import (
+from headrace.broker.transactions.writes import (
     Unsettled,
     admit,
     as_told_to_committer,

@@ -21,34 +21,37 @@ from typing import TYPE_CHECKING, Final
 
 import uvloop
 
-from headrace.broker import logs
-from headrace.broker.adoption import adopt, finish_deletions
 from headrace.broker.broker import Broker
-from headrace.broker.cleaner import LogCleaner
-from headrace.broker.connection_gate import ConnectionGate
-from headrace.broker.dispatch import Dispatcher
-from headrace.broker.groups import build_groups
+from headrace.broker.groups.groups import build_groups
 from headrace.broker.handlers import bound
 from headrace.broker.housekeeping import Housekeeping
-from headrace.broker.large_requests import LargeRequests
-from headrace.broker.listening import bind_metrics, follow_limits
-from headrace.broker.machine import Machine, OsMachine
-from headrace.broker.markers import Markers
-from headrace.broker.metadata import Metadata
-from headrace.broker.moves import Moves
-from headrace.broker.node import Node, load_logs, open_node, registration
-from headrace.broker.producer_ids import ProducerIds
-from headrace.broker.quotas import Quotas
-from headrace.broker.reporter import Reporter
-from headrace.broker.server import Listener
-from headrace.broker.session import Session
+from headrace.broker.machine import Machine
+from headrace.broker.membership.adoption import adopt, finish_deletions
+from headrace.broker.membership.connection_limits import follow_limits
+from headrace.broker.membership.metadata import Metadata
+from headrace.broker.membership.moves import Moves
+from headrace.broker.membership.node import Node, load_logs, open_node, registration
+from headrace.broker.membership.session import Session
+from headrace.broker.net.connection_gate import ConnectionGate
+from headrace.broker.net.dispatch import Dispatcher
+from headrace.broker.net.large_requests import LargeRequests
+from headrace.broker.net.listener import Listener
+from headrace.broker.net.listening import bind_metrics
+from headrace.broker.net.quotas import Quotas
+from headrace.broker.net.reporter import Reporter
+from headrace.broker.os_machine import OsMachine
 from headrace.broker.sessions import FetchSessions
-from headrace.broker.share_coordinators import build_shares
-from headrace.broker.share_partitions import SharePartitions
-from headrace.broker.share_sessions import ShareSessions
-from headrace.broker.share_states import ShareStates
-from headrace.broker.storage import Storage
-from headrace.broker.transactions import build_transactions
+from headrace.broker.sharing.coordinators import build_shares
+from headrace.broker.sharing.group_states import ShareGroupStates
+from headrace.broker.sharing.partitions import SharePartitions
+from headrace.broker.sharing.sessions import ShareSessions
+from headrace.broker.sharing.states import ShareStates
+from headrace.broker.storage.cleaner import LogCleaner
+from headrace.broker.storage.storage import Storage
+from headrace.broker.transactions.markers import Markers
+from headrace.broker.transactions.producer_ids import ProducerIds
+from headrace.broker.transactions.transactions import build_transactions
+from headrace.broker.watching import logs
 from headrace.cluster import store
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.errors import HeadraceError
@@ -158,7 +161,7 @@ def run(
     """
 
     if _has_log_settings(config):
-        from headrace.broker import log_files
+        from headrace.broker.watching import log_files
 
         log_files.configure(config, os.environ)
 
@@ -343,7 +346,7 @@ def _build(
     share_states = ShareStates(
         node.broker_id, shares, metadata, None if role is None else role.peers
     )
-    groups = build_groups(metadata, storage, machine, share_states)
+    groups = build_groups(metadata, storage, machine, ShareGroupStates(share_states).change)
     transactions = build_transactions(metadata, storage, machine, producer_ids, markers)
     markers.groups, markers.transactions = groups, transactions
     groups.lead()

@@ -8,30 +8,30 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headrace.broker.inspections import Inspections
+from headrace.broker.net.inspections import Inspections
 from headrace.broker.telemetry.store import ClientMetrics
 
 if TYPE_CHECKING:
     import asyncio
 
-    from headrace.broker.connection_gate import ConnectionGate
-    from headrace.broker.coordinators import Coordinators
-    from headrace.broker.isr import IsrKeeper
+    from headrace.broker.groups.coordinators import Coordinators
     from headrace.broker.machine import Machine
-    from headrace.broker.markers import Markers
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.moves import Moves
-    from headrace.broker.peers import Peers
-    from headrace.broker.producer_ids import ProducerIds
-    from headrace.broker.quotas import Quotas
-    from headrace.broker.remote_transactions import RemoteTransactions
-    from headrace.broker.replication_throttle import ReplicationThrottle
-    from headrace.broker.reporter import Reporter
+    from headrace.broker.membership.isr import IsrKeeper
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.membership.moves import Moves
+    from headrace.broker.net.connection_gate import ConnectionGate
+    from headrace.broker.net.peers import Peers
+    from headrace.broker.net.quotas import Quotas
+    from headrace.broker.net.reporter import Reporter
     from headrace.broker.sessions import FetchSessions
-    from headrace.broker.share_partitions import SharePartitions
-    from headrace.broker.share_sessions import ShareSessions
-    from headrace.broker.share_states import ShareStates
-    from headrace.broker.storage import Storage
+    from headrace.broker.sharing.partitions import SharePartitions
+    from headrace.broker.sharing.sessions import ShareSessions
+    from headrace.broker.sharing.states import ShareStates
+    from headrace.broker.storage.replication_throttle import ReplicationThrottle
+    from headrace.broker.storage.storage import Storage
+    from headrace.broker.transactions.markers import Markers
+    from headrace.broker.transactions.producer_ids import ProducerIds
+    from headrace.broker.transactions.remote import RemoteTransactions
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.coordinator.group.shard import GroupShard
     from headrace.coordinator.transaction.shard import TransactionShard

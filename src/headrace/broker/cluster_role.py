@@ -8,30 +8,30 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker import logs
-from headrace.broker.controller import Controller
-from headrace.broker.dialling import PeerSettings
-from headrace.broker.fetchers import ReplicaFetchers
-from headrace.broker.full_disks import FullDisks
-from headrace.broker.isr import IsrKeeper
-from headrace.broker.membership import Membership
-from headrace.broker.node import registration
-from headrace.broker.peers import Peers
-from headrace.broker.remote_transactions import RemoteTransactions
-from headrace.broker.replication_throttle import ReplicationThrottle
+from headrace.broker.membership.controller import Controller
+from headrace.broker.membership.full_disks import FullDisks
+from headrace.broker.membership.isr import IsrKeeper
+from headrace.broker.membership.membership import Membership
+from headrace.broker.membership.node import registration
+from headrace.broker.net.dialling import PeerSettings
+from headrace.broker.net.peers import Peers
+from headrace.broker.storage.fetchers import ReplicaFetchers
+from headrace.broker.storage.replication_throttle import ReplicationThrottle
+from headrace.broker.transactions.remote import RemoteTransactions
+from headrace.broker.watching import logs
 from headrace.cluster.partitions import replicas_lost
 from headrace.errors import HeadraceError
 from headrace.types import TopicPartition
 
 if TYPE_CHECKING:
-    from headrace.broker.coordinators import Coordinators
+    from headrace.broker.groups.coordinators import Coordinators
     from headrace.broker.machine import Machine
-    from headrace.broker.markers import Markers
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.node import Node
-    from headrace.broker.server import Listener
-    from headrace.broker.session import Session
-    from headrace.broker.storage import Storage
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.membership.node import Node
+    from headrace.broker.membership.session import Session
+    from headrace.broker.net.listener import Listener
+    from headrace.broker.storage.storage import Storage
+    from headrace.broker.transactions.markers import Markers
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.coordinator.transaction.shard import TransactionShard
 

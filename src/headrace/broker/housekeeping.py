@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker import logs
-from headrace.broker.share_coordinators import prune
+from headrace.broker.sharing.coordinators import prune
+from headrace.broker.watching import logs
 from headrace.runtime.disk import is_passing
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.server import Listener
+    from headrace.broker.net.listener import Listener
     from headrace.log.directory import LogDirectory
 
 _PRODUCER_EXPIRY_MS: Final = 600_000

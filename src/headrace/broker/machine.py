@@ -1,41 +1,29 @@
 """The machine that a broker runs on, as an argument: time, chance, threads, disk, network, tree.
 
-`app.start` asks a `Machine` for everything that is not the broker itself. `OsMachine` is the one
-that production uses; a simulation brings its own and thereby decides what happens when.
+`app.start` asks a `Machine` for everything that is not the broker itself. Production has the one of
+`os_machine`; a simulation brings its own and thereby decides what happens when.
 """
 
 from __future__ import annotations
 
-import asyncio
-import random
-import time
-import uuid
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, Protocol
-
-from headrace.broker.dialling import Dialler
-from headrace.broker.listening import bind
-from headrace.coordination.sqlite import SqliteTree
-from headrace.runtime.clock import Clock, SystemClock
-from headrace.runtime.descriptors import files_within, raise_limit
-from headrace.runtime.os_disk import OsDisk
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Executor
     from uuid import UUID
 
-    from headrace.broker.dialling import PeerSettings
-    from headrace.broker.peer_connection import PeerConnection
-    from headrace.broker.reporter import Reporter
-    from headrace.broker.server import Listener
+    from headrace.broker.net.dialling import PeerSettings
+    from headrace.broker.net.listener import Listener
+    from headrace.broker.net.peer_connection import PeerConnection
+    from headrace.broker.net.reporter import Reporter
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.cluster.controller import Controllership
     from headrace.cluster.image import Endpoint
     from headrace.cluster.placement import Chance
     from headrace.coordination.tree import Op, Tree
+    from headrace.runtime.clock import Clock
     from headrace.runtime.disk import Disk
-
-TREE_FILE: Final = "__coordination.sqlite"
 
 
 class Machine(Protocol):
@@ -72,51 +60,3 @@ class Machine(Protocol):
 
     def on_decision(self, ops: Sequence[Op], controllership: Controllership) -> None:
         """The controller is about to write this."""
-
-
-class OsMachine:
-    """The machine of this process."""
-
-    def __init__(self, clock: Clock | None = None) -> None:
-        self.clock: Final[Clock] = clock or SystemClock()
-        self.chance: Final = random.SystemRandom()
-        self.connect: Final = Dialler().connect
-
-    def new_id(self) -> UUID:
-        return uuid.uuid4()
-
-    def stopwatch(self) -> float:
-        return time.monotonic()
-
-    def threads(self, count: int, name: str) -> Executor:
-        return ThreadPoolExecutor(count, thread_name_prefix=name)
-
-    def listen(self, config: BrokerConfig, reporter: Reporter) -> list[Listener]:
-        return bind(config, asyncio.get_running_loop(), reporter)
-
-    def open_disk(self) -> Disk:
-        return OsDisk(files_within(raise_limit()))
-
-    def tree_opener(self, config: BrokerConfig, disk: Disk, folder: str) -> Callable[[], Tree]:
-        """ZooKeeper's, or a file in the broker's first directory."""
-        hosts = config.get("zookeeper.connect")
-        if not hosts:
-            disk.make_folder(folder)
-            return lambda: SqliteTree(f"{folder}/{TREE_FILE}")
-        session_timeout_ms = config.get_int("zookeeper.session.timeout.ms")
-        connection_timeout_ms = config.get("zookeeper.connection.timeout.ms") or session_timeout_ms
-
-        def connect() -> Tree:
-            # kazoo is loaded only where there is a ZooKeeper.
-            from headrace.coordination import zookeeper
-
-            return zookeeper.connect(
-                hosts,
-                session_timeout_ms=session_timeout_ms,
-                connection_timeout_ms=connection_timeout_ms,
-            )
-
-        return connect
-
-    def on_decision(self, ops: Sequence[Op], controllership: Controllership) -> None:
-        """Nobody wants to know."""

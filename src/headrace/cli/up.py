@@ -258,7 +258,7 @@ def _run_http(request: Request, name: str, settings: Mapping[str, str]) -> int:
 
 
 def _configure_logs(request: Request) -> None:
-    from headrace.broker import logs
+    from headrace.broker.watching import logs
 
     logs.configure((request.log_level or "warning").upper(), request.log_format or "text")
 

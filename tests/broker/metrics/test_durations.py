@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from headrace.broker.call import Call
-from headrace.broker.error_counts import error_counter
-from headrace.broker.request_times import Durations, RequestWatch, quantiles
+from headrace.broker.net.call import Call
+from headrace.broker.net.error_counts import error_counter
+from headrace.broker.net.request_times import RequestWatch
+from headrace.broker.watching.durations import Durations, quantiles
 from headrace.errors import Error
 from headrace.wire.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from headrace.wire.messages.fetch import (

@@ -16,20 +16,20 @@ from types import SimpleNamespace
 from typing import Any, cast
 from uuid import uuid4
 
-from headrace.broker.dialling import PeerSettings
-from headrace.broker.dispatch import Dispatcher
-from headrace.broker.fetchers import ReplicaFetchers
 from headrace.broker.handlers import api_versions, fetch
-from headrace.broker.inspections import Inspections
-from headrace.broker.large_requests import LargeRequests
-from headrace.broker.machine import OsMachine
-from headrace.broker.peers import Peers
-from headrace.broker.quotas import Quotas
-from headrace.broker.replication_throttle import ReplicationThrottle
-from headrace.broker.reporter import Reporter
-from headrace.broker.server import ConnectionLimits, Listener
+from headrace.broker.net.dialling import PeerSettings
+from headrace.broker.net.dispatch import Dispatcher
+from headrace.broker.net.inspections import Inspections
+from headrace.broker.net.large_requests import LargeRequests
+from headrace.broker.net.listener import ConnectionLimits, Listener
+from headrace.broker.net.peers import Peers
+from headrace.broker.net.quotas import Quotas
+from headrace.broker.net.reporter import Reporter
+from headrace.broker.os_machine import OsMachine
 from headrace.broker.sessions import FetchSessions
-from headrace.broker.storage import Storage
+from headrace.broker.storage.fetchers import ReplicaFetchers
+from headrace.broker.storage.replication_throttle import ReplicationThrottle
+from headrace.broker.storage.storage import Storage
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.image import (
     BrokerRegistration,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from headrace.broker import fetchers
+from headrace.broker.storage import fetchers
 from headrace.cluster.image import BrokerConfigChanged, BrokerRegistration, Endpoint, TopicDeleted
 from headrace.log import LogConfig
 from headrace.replica.partition import Partition

@@ -14,10 +14,10 @@ from uuid import uuid4
 
 import pytest
 
-from headrace.broker.isr import IsrKeeper
-from headrace.broker.metadata import Metadata
-from headrace.broker.session import Session
-from headrace.broker.storage import Storage
+from headrace.broker.membership.isr import IsrKeeper
+from headrace.broker.membership.metadata import Metadata
+from headrace.broker.membership.session import Session
+from headrace.broker.storage.storage import Storage
 from headrace.cluster import store
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.image import (

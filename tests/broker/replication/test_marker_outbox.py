@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from headrace.broker.dialling import Dialler, PeerSettings
-from headrace.broker.marker_outbox import MarkerOutboxes
-from headrace.broker.peers import Peers
+from headrace.broker.net.dialling import Dialler, PeerSettings
+from headrace.broker.net.peers import Peers
+from headrace.broker.transactions.marker_outbox import MarkerOutboxes
 from headrace.coordinator.effects import ProducerIdentity, TransactionMarkers
 from headrace.errors import Error
 from headrace.types import TopicPartition

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from headrace.broker.dialling import Dialler, PeerSettings
-from headrace.broker.peers import Peers, PeerUnreachable
+from headrace.broker.net.dialling import Dialler, PeerSettings
+from headrace.broker.net.peers import Peers, PeerUnreachable
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.image import BrokerRegistration, ClusterImage, Endpoint
 from headrace.testing import Broker

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from headrace.broker.share_coordinators import STATE
+from headrace.broker.sharing.coordinators import STATE
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.host import Host
 from headrace.coordinator.share.shard import ShareSettings, ShareShard

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from headrace.broker.share_coordinators import prune
+from headrace.broker.sharing.coordinators import prune
 from headrace.coordinator.effects import Effects
 from headrace.coordinator.share.records import ShareSnapshotKey, decode_record
 from headrace.coordinator.share.state import ShareKey, ShareState, StateBatch, snapshot_record

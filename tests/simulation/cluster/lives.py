@@ -20,12 +20,12 @@ from uuid import UUID
 
 from headrace.broker import app
 from headrace.broker.app import RunningBroker
-from headrace.broker.dialling import PeerSettings
-from headrace.broker.dispatch import Dispatcher
 from headrace.broker.handlers import HANDLERS
-from headrace.broker.peer_connection import PeerLost
-from headrace.broker.reporter import Reporter
-from headrace.broker.server import ConnectionLimits
+from headrace.broker.net.dialling import PeerSettings
+from headrace.broker.net.dispatch import Dispatcher
+from headrace.broker.net.listener import ConnectionLimits
+from headrace.broker.net.peer_connection import PeerLost
+from headrace.broker.net.reporter import Reporter
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.controller import Controllership
 from headrace.cluster.image import Endpoint

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from headrace.broker.call import Call as BrokerCall
+from headrace.broker.net.call import Call as BrokerCall
 from headrace.errors import Error
 from headrace.log import LogSlice
 from headrace.types import Buffer

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from unittest.mock import patch
 
-from headrace.broker import fetchers, isr, membership, metadata
-from headrace.broker.controller import Controller
-from headrace.broker.metadata import Metadata
-from headrace.broker.remote_transactions import RemoteTransactions
+from headrace.broker.membership import isr, membership, metadata
+from headrace.broker.membership.controller import Controller
+from headrace.broker.membership.metadata import Metadata
+from headrace.broker.storage import fetchers
+from headrace.broker.transactions.remote import RemoteTransactions
 from headrace.cluster import controller
 from headrace.cluster.image import PartitionImage
 from headrace.coordination.tree import Check

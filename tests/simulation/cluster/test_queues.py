@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 import pytest
 
-from headrace.broker.share_partitions import SharePartitions
-from headrace.broker.share_states import KeptShare, ShareStates
+from headrace.broker.sharing.partitions import SharePartitions
+from headrace.broker.sharing.states import KeptShare, ShareStates
 from headrace.coordinator.group.share import ShareGroup
 from headrace.coordinator.group.share.partitions import StatePartitions
 from headrace.errors import Error

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.handler import AnyHandler, Bound
 from headrace.broker.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
@@ -71,7 +70,8 @@ from headrace.broker.handlers import (
     write_txn_markers,
 )
 from headrace.broker.handlers import metadata as metadata_api
-from headrace.broker.produce_admission import Admission
+from headrace.broker.net.handler import AnyHandler, Bound
+from headrace.broker.transactions.produce_admission import Admission
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker

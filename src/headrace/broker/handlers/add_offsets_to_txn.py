@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler, Outcome
+from headrace.broker.net.handler import Answer, Handler, Outcome
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.errors import ClientFault, Error
@@ -22,9 +22,9 @@ from headrace.wire.messages.add_offsets_to_txn import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.groups import Groups
-    from headrace.broker.transactions import Transactions
+    from headrace.broker.groups.groups import Groups
+    from headrace.broker.net.call import Call
+    from headrace.broker.transactions.transactions import Transactions
 
 
 def handle(

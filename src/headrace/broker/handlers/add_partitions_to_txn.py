@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.coordinator.effects import Caller, Effects, Reply
 from headrace.coordinator.transaction.partitions import flattened, topic_results
 from headrace.coordinator.transaction.shard import TransactionShard
@@ -28,9 +28,9 @@ from headrace.wire.messages.add_partitions_to_txn import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.transactions import Transactions
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.transactions.transactions import Transactions
 
 _BATCHED_SINCE: Final = 4
 

@@ -17,7 +17,7 @@ import socket
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.client_quotas import IP, QuotaOp, alter, check_entity
 from headrace.cluster.image import ClientQuotaChanged, ClusterImage
 from headrace.errors import ClientFault, Error
@@ -30,8 +30,8 @@ from headrace.wire.messages.alter_client_quotas import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
 
 
 def handle(

@@ -13,13 +13,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from headrace.broker.config_resources import (
+from headrace.broker.membership.config_resources import (
     ResourceType,
     alter_each,
     broker_of,
     unsupported,
 )
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.config_changes import (
     alter_broker,
     alter_client_metrics,
@@ -35,8 +35,8 @@ from headrace.wire.messages.alter_configs import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
 
 
 def handle(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.image import Change, ClusterImage
 from headrace.cluster.reassignments import alter
 from headrace.errors import ClientFault
@@ -29,8 +29,8 @@ from headrace.wire.messages.alter_partition_reassignments import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
 
 
 def handle(

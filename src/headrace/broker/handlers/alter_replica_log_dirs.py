@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.errors import ClientFault, Error
 from headrace.types import TopicPartition
 from headrace.wire.messages.alter_replica_log_dirs import (
@@ -27,8 +27,8 @@ from headrace.wire.messages.alter_replica_log_dirs import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.moves import Moves
+    from headrace.broker.membership.moves import Moves
+    from headrace.broker.net.call import Call
 
 
 def handle(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.features import SHARE_VERSION
 from headrace.errors import Error
 from headrace.wire.messages.alter_share_group_offsets import (
@@ -17,9 +17,9 @@ from headrace.wire.messages.alter_share_group_offsets import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.groups import Groups
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.groups.groups import Groups
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
 
 
 def handle(

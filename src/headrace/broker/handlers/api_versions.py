@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.features import SUPPORTED
 from headrace.errors import Error
 from headrace.wire.messages.api_versions import (
@@ -30,9 +30,9 @@ from headrace.wire.messages.api_versions import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headrace.broker.call import Call
-    from headrace.broker.handler import AnyHandler
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.net.handler import AnyHandler
 
 _TELEMETRY: Final = (71, 72)
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -23,9 +23,9 @@ from headrace.wire.messages.consumer_group_heartbeat import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.groups import Groups
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.groups.groups import Groups
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
 
 _ASSIGNMENT_DELAY_S: Final = 0.002
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.image import ClusterImage, PartitionsAdded
 from headrace.cluster.topics import create_partitions
 from headrace.errors import ClientFault, Error
@@ -26,9 +26,9 @@ from headrace.wire.messages.create_partitions import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.quotas import Mutations, Quotas
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.net.quotas import Mutations, Quotas
 
 
 def handle(

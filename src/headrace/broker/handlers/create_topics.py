@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.configs import describe_topic
 from headrace.cluster.image import ClusterImage, TopicCreated
 from headrace.cluster.topic_names import collision_key
@@ -30,10 +30,10 @@ from headrace.wire.messages.create_topics import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
     from headrace.broker.machine import Machine
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.quotas import Mutations, Quotas
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.net.quotas import Mutations, Quotas
 
 
 def handle(

@@ -15,8 +15,8 @@ import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.handler import Answer, Handler
-from headrace.broker.portions import Portions
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.net.portions import Portions
 from headrace.errors import ClientFault, Error
 from headrace.wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
@@ -26,9 +26,9 @@ from headrace.wire.messages.delete_records import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.storage import Storage
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.storage.storage import Storage
     from headrace.replica.partition import Partition
     from headrace.runtime.clock import Clock
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.image import ClusterImage, TopicDeleted
 from headrace.cluster.topics import delete_topic
 from headrace.errors import ClientFault, Error
@@ -24,9 +24,9 @@ from headrace.wire.messages.delete_topics import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.quotas import Mutations, Quotas
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.net.quotas import Mutations, Quotas
 
 
 def handle(

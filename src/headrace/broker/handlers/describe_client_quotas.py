@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.client_quotas import Component, describe
 from headrace.errors import ClientFault
 from headrace.wire.messages.describe_client_quotas import (
@@ -23,8 +23,8 @@ from headrace.wire.messages.describe_client_quotas import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
 
 
 def handle(

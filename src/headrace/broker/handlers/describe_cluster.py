@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker import authorized_operations
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.describe_cluster import (
     DescribeClusterBroker,
@@ -20,8 +20,8 @@ from headrace.wire.messages.describe_cluster import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
 
 _BROKERS: Final = 1
 _CONTROLLERS: Final = 2

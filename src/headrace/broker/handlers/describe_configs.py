@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.config_resources import ResourceType, broker_of, unsupported
-from headrace.broker.handler import Answer, Handler
-from headrace.broker.log_levels import check_own_loggers, describe_loggers
-from headrace.broker.portions import Portions
+from headrace.broker.membership.config_resources import ResourceType, broker_of, unsupported
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.net.portions import Portions
+from headrace.broker.watching.log_levels import check_own_loggers, describe_loggers
 from headrace.cluster.configs import (
     ConfigEntry,
     describe_broker,
@@ -37,8 +37,8 @@ from headrace.wire.messages.describe_configs import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
 
 
 def handle(
@@ -91,7 +91,7 @@ def _describe(metadata: Metadata, resource: DescribeConfigsResource) -> list[Con
             raise ClientFault(Error.INVALID_REQUEST, "A subscription's name is not empty.")
         return describe_client_metrics(image.client_metrics_configs.get(name, {}), names)
     if resource.resource_type == ResourceType.BROKER_LOGGER:
-        check_own_loggers(metadata, name)
+        check_own_loggers(metadata.broker_id, name)
         return describe_loggers(names)
     raise unsupported(resource.resource_type)
 

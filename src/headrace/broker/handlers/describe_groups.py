@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker import authorized_operations
-from headrace.broker.handler import Answer, Handler
-from headrace.broker.portions import Portions
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.net.portions import Portions
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.shard import GroupShard
 from headrace.errors import Error
@@ -24,8 +24,8 @@ from headrace.wire.messages.describe_groups import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.groups import Groups
+    from headrace.broker.groups.groups import Groups
+    from headrace.broker.net.call import Call
 
 
 def handle(

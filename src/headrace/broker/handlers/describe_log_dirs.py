@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -24,9 +24,9 @@ from headrace.wire.messages.describe_log_dirs import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.moves import Moves
-    from headrace.broker.storage import Storage
+    from headrace.broker.membership.moves import Moves
+    from headrace.broker.net.call import Call
+    from headrace.broker.storage.storage import Storage
 
 
 def handle(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
-from headrace.broker.portions import Portions
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.net.portions import Portions
 from headrace.errors import ClientFault
 from headrace.wire.messages.describe_producers import (
     DescribeProducersRequest,
@@ -20,8 +20,8 @@ from headrace.wire.messages.describe_producers import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.storage import Storage
+    from headrace.broker.net.call import Call
+    from headrace.broker.storage.storage import Storage
 
 
 def handle(

@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from headrace.broker.handler import Answer, Handler
-from headrace.broker.log_ends import log_ends
-from headrace.broker.portions import Portions
-from headrace.broker.share_states import ShareSummary
+from headrace.broker.membership.log_ends import log_ends
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.net.portions import Portions
+from headrace.broker.sharing.states import ShareSummary
 from headrace.cluster.features import SHARE_VERSION
 from headrace.coordinator.group.share import ShareGroup
 from headrace.errors import ClientFault, Error
@@ -31,12 +31,12 @@ from headrace.wire.messages.describe_share_group_offsets import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.groups import Groups
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.peers import Peers
-    from headrace.broker.share_states import ShareStates
-    from headrace.broker.storage import Storage
+    from headrace.broker.groups.groups import Groups
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.net.peers import Peers
+    from headrace.broker.sharing.states import ShareStates
+    from headrace.broker.storage.storage import Storage
 
 _NOT_KNOWN: Final = -1
 

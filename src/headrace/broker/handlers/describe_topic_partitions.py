@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.handler import Answer, Handler
-from headrace.broker.partition_view import view
+from headrace.broker.membership.partition_view import view
+from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.topic_names import INTERNAL_TOPICS, name_problem
 from headrace.errors import Error
 from headrace.types import ZERO_UUID
@@ -24,9 +24,9 @@ from headrace.wire.messages.describe_topic_partitions import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.storage import Storage
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.storage.storage import Storage
     from headrace.cluster.image import TopicImage
 
 _MOST_PARTITIONS: Final = 2000  # max.request.partition.size.limit

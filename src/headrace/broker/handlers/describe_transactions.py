@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
-from headrace.broker.portions import Portions
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.net.portions import Portions
 from headrace.coordinator.effects import Caller, Effects, Reply
 from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.errors import Error
@@ -21,8 +21,8 @@ from headrace.wire.messages.describe_transactions import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.transactions import Transactions
+    from headrace.broker.net.call import Call
+    from headrace.broker.transactions.transactions import Transactions
 
 
 def handle(

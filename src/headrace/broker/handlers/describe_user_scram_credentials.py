@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.client_quotas import USER, entity_of
 from headrace.errors import Error
 from headrace.wire.messages.describe_user_scram_credentials import (
@@ -26,8 +26,8 @@ from headrace.wire.messages.describe_user_scram_credentials import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
 
 _MECHANISMS: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 _ITERATIONS: Final = re.compile(r"(?:^|,)iterations=(\d{1,9})(?:,|$)")

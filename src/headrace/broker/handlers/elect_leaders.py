@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.image import ClusterImage, PartitionChanged
 from headrace.cluster.partitions import elect_preferred, elect_unclean
 from headrace.errors import ClientFault, Error
@@ -27,8 +27,8 @@ from headrace.wire.messages.elect_leaders import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
 
 _Election = Callable[[ClusterImage, str, int], PartitionChanged]
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.transactions import Transactions
+    from headrace.broker.net.call import Call
+    from headrace.broker.transactions.transactions import Transactions
 
 
 def handle(

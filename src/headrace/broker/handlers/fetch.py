@@ -28,9 +28,9 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from headrace.broker import leader_hints
-from headrace.broker.call import LATER
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.membership import leader_hints
+from headrace.broker.net.call import LATER
+from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.sessions import NO_SESSION
 from headrace.errors import ClientFault, Error
 from headrace.replica.leadership import ReplicaFetch
@@ -49,14 +49,14 @@ from headrace.wire.messages.fetch import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.isr import IsrKeeper
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.quotas import Quotas
-    from headrace.broker.replication_throttle import ReplicationThrottle
-    from headrace.broker.reporter import Reporter
+    from headrace.broker.membership.isr import IsrKeeper
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.net.quotas import Quotas
+    from headrace.broker.net.reporter import Reporter
     from headrace.broker.sessions import FetchPlan, FetchSessions, WantedPartition
-    from headrace.broker.storage import Storage
+    from headrace.broker.storage.replication_throttle import ReplicationThrottle
+    from headrace.broker.storage.storage import Storage
     from headrace.replica.partition import Partition
     from headrace.replica.traffic import TopicTraffic
     from headrace.runtime.clock import Clock

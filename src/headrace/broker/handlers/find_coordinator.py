@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from headrace.broker.handler import Answer, Handler
-from headrace.broker.portions import Portions
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.net.portions import Portions
 from headrace.coordinator.partitioner import partition_for
 from headrace.errors import ClientFault, Error
 from headrace.types import uuid_from_text
@@ -25,12 +25,12 @@ from headrace.wire.messages.find_coordinator import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.coordinators import Coordinators
-    from headrace.broker.groups import Groups
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.share_coordinators import Shares
-    from headrace.broker.transactions import Transactions
+    from headrace.broker.groups.coordinators import Coordinators
+    from headrace.broker.groups.groups import Groups
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.sharing.coordinators import Shares
+    from headrace.broker.transactions.transactions import Transactions
 
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _MANY_KEYS_SINCE: Final = 4

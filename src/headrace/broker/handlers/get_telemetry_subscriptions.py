@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.telemetry.subscriptions import Subscription, subscription_of
 from headrace.errors import Error
 from headrace.records.compression import Codec
@@ -23,9 +23,9 @@ from headrace.wire.messages.get_telemetry_subscriptions import (
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from headrace.broker.call import Call
     from headrace.broker.machine import Machine
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
     from headrace.broker.telemetry.store import ClientMetrics
 
 ACCEPTED: Final = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)

@@ -15,14 +15,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.config_resources import (
+from headrace.broker.membership.config_resources import (
     ResourceType,
     alter_each,
     broker_of,
     unsupported,
 )
-from headrace.broker.handler import Answer, Handler
-from headrace.broker.log_levels import alter_loggers, check_own_loggers
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.watching.log_levels import alter_loggers, check_own_loggers
 from headrace.cluster.config_changes import (
     ConfigOp,
     incremental_alter_broker,
@@ -40,9 +40,9 @@ from headrace.wire.messages.incremental_alter_configs import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.reporter import Reporter
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.net.reporter import Reporter
 
 _LOGGER: Final = ResourceType.BROKER_LOGGER
 
@@ -67,7 +67,7 @@ async def _alter(
     for resource in loggers:
         outcome = _outcome(resource)
         try:
-            check_own_loggers(metadata, resource.resource_name)
+            check_own_loggers(metadata.broker_id, resource.resource_name)
             alter_loggers(_ops(resource), validate_only=request.validate_only)
         except ClientFault as fault:
             outcome.error_code, outcome.error_message = fault.error, fault.message

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler, Outcome
+from headrace.broker.net.handler import Answer, Handler, Outcome
 from headrace.errors import ClientFault, Error
 from headrace.types import NO_EPOCH, NO_PRODUCER_ID
 from headrace.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.producer_ids import ProducerIds
-    from headrace.broker.transactions import Transactions
+    from headrace.broker.net.call import Call
+    from headrace.broker.transactions.producer_ids import ProducerIds
+    from headrace.broker.transactions.transactions import Transactions
 
 
 def handle(

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.groups import Groups
+    from headrace.broker.groups.groups import Groups
+    from headrace.broker.net.call import Call
 
 
 def handle(groups: Groups, request: JoinGroupRequest, call: Call) -> Answer[JoinGroupResponse]:

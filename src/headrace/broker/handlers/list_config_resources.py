@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.config_resources import ResourceType
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.membership.config_resources import ResourceType
+from headrace.broker.net.handler import Answer, Handler
 from headrace.errors import Error
 from headrace.wire.messages.list_config_resources import (
     ConfigResource,
@@ -21,8 +21,8 @@ from headrace.wire.messages.list_config_resources import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
 
 _KNOWN: Final = tuple(ResourceType)
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.coordinator.group.listing import listed_groups
 from headrace.coordinator.host import HostState
 from headrace.errors import Error
 from headrace.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.groups import Groups
+    from headrace.broker.groups.groups import Groups
+    from headrace.broker.net.call import Call
 
 
 def handle(groups: Groups, request: ListGroupsRequest, call: Call) -> Answer[ListGroupsResponse]:

@@ -24,9 +24,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.handler import Answer, Handler
-from headrace.broker.portions import Portions
-from headrace.broker.time_lookups import Run, Unread, Work, at_once, with_reading
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.net.portions import Portions
+from headrace.broker.storage.time_lookups import Run, Unread, Work, at_once, with_reading
 from headrace.errors import ClientFault, Error
 from headrace.log import Look, TimestampOffset
 from headrace.types import NO_EPOCH
@@ -39,9 +39,9 @@ from headrace.wire.messages.list_offsets import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.inspections import Inspections
-    from headrace.broker.storage import Storage
+    from headrace.broker.net.call import Call
+    from headrace.broker.net.inspections import Inspections
+    from headrace.broker.storage.storage import Storage
     from headrace.log import PartitionLog
     from headrace.replica.partition import Partition
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.reassignments import ongoing
 from headrace.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
@@ -18,8 +18,8 @@ from headrace.wire.messages.list_partition_reassignments import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
 
 
 def handle(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.coordinator.host import HostState
 from headrace.coordinator.transaction.listing import listed
 from headrace.errors import Error
@@ -20,8 +20,8 @@ from headrace.wire.messages.list_transactions import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.transactions import Transactions
+    from headrace.broker.net.call import Call
+    from headrace.broker.transactions.transactions import Transactions
 
 
 def handle(

@@ -21,11 +21,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from headrace.broker import authorized_operations, logs
-from headrace.broker.handler import Answer, Handler
+from headrace.broker import authorized_operations
 from headrace.broker.handlers.create_topics import topic_defaults
-from headrace.broker.partition_view import view
-from headrace.broker.portions import Portions
+from headrace.broker.membership.partition_view import view
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.net.portions import Portions
+from headrace.broker.watching import logs
 from headrace.cluster.image import ClusterImage, TopicCreated
 from headrace.cluster.topic_names import INTERNAL_TOPICS, check_name, collision_key
 from headrace.cluster.topics import NewTopic, create_topic
@@ -42,11 +43,11 @@ from headrace.wire.messages.metadata import (
 from headrace.wire.types import Kept
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
     from headrace.broker.machine import Machine
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.quotas import Quotas
-    from headrace.broker.storage import Storage
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.net.quotas import Quotas
+    from headrace.broker.storage.storage import Storage
     from headrace.cluster.image import BrokerRegistration, PartitionImage, TopicImage
 
 # Smaller topics are described in less time than it takes to remember them.

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
-from headrace.broker.portions import Portions
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.net.portions import Portions
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.offset_fetch import asked_groups, assembled, refused
 from headrace.coordinator.group.shard import GroupShard
@@ -25,8 +25,8 @@ from headrace.wire.messages.offset_fetch import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.groups import Groups
+    from headrace.broker.groups.groups import Groups
+    from headrace.broker.net.call import Call
 
 
 def handle(groups: Groups, request: OffsetFetchRequest, call: Call) -> Answer[OffsetFetchResponse]:

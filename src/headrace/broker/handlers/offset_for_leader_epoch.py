@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
-from headrace.broker.portions import Portions
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.net.portions import Portions
 from headrace.errors import ClientFault, Error
 from headrace.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -22,8 +22,8 @@ from headrace.wire.messages.offset_for_leader_epoch import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.storage import Storage
+    from headrace.broker.net.call import Call
+    from headrace.broker.storage.storage import Storage
 
 
 def handle(

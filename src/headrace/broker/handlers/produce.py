@@ -11,12 +11,13 @@ Behaviour:
 - a client over its quota gets its answer at once, with the time that it has to wait, and is muted;
 - the records of a batch are checked as Apache Kafka checks them (count, offsets of compressed ones,
   keys where the topic is compacted); a batch with more than 1 MB of content or many records is
-  checked on a thread, within a budget of its connection, see `headrace.broker.inspections`;
+  checked on a thread, within a budget of its connection, see `headrace.broker.net.inspections`;
 - zstd before v7 is UNSUPPORTED_COMPRESSION_TYPE;
 - an idempotent producer's repeated batch is answered with the offset it already has;
 - the first transactional batch of a partition asks the transaction coordinator, see
-  `headrace.broker.produce_admission`; what arrives after the end of its transaction is refused.
-  Without an answer within `timeout_ms` nothing is written: NOT_ENOUGH_REPLICAS, which is retriable.
+  `headrace.broker.transactions.produce_admission`; what arrives after the end of its transaction
+  is refused. Without an answer within `timeout_ms` nothing is written: NOT_ENOUGH_REPLICAS, which
+  is retriable.
 
 Version notes: v3 transactional id (KIP-98) · v5 log start offset · v7 zstd (KIP-110) · v8 record
 errors (KIP-467) · v9 flexible · v10 leader discovery (KIP-951) · v12 transactions v2 (KIP-890) ·
@@ -30,11 +31,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker import leader_hints
-from headrace.broker.call import LATER
-from headrace.broker.handler import Answer, Handler, Outcome
-from headrace.broker.portions import Portions
-from headrace.broker.produce_admission import (
+from headrace.broker.membership import leader_hints
+from headrace.broker.net.call import LATER
+from headrace.broker.net.handler import Answer, Handler, Outcome
+from headrace.broker.net.portions import Portions
+from headrace.broker.transactions.produce_admission import (
     ATTRIBUTES_AT,
     NONE_REFUSED,
     TRANSACTIONAL_BIT,
@@ -62,13 +63,13 @@ from headrace.wire.messages.produce import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.connection import Connection
-    from headrace.broker.inspections import Inspections
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.reporter import Reporter
-    from headrace.broker.storage import Storage
-    from headrace.broker.transactional_writes import Unsettled
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.net.connection import Connection
+    from headrace.broker.net.inspections import Inspections
+    from headrace.broker.net.reporter import Reporter
+    from headrace.broker.storage.storage import Storage
+    from headrace.broker.transactions.writes import Unsettled
     from headrace.replica.partition import Partition
     from headrace.runtime.clock import Clock
 

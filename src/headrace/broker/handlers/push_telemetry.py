@@ -3,7 +3,7 @@
 Behaviour:
 - a report of a client's metrics, OpenTelemetry's protobuf in any of Kafka's codecs, is shown at
   `/metrics` with labels that say whose it is; a compressed or large one is read on a
-  thread, see `headrace.broker.inspections`;
+  thread, see `headrace.broker.net.inspections`;
 - more than `telemetry.max.bytes` is TELEMETRY_TOO_LARGE;
 - what cannot be understood, or unpacks to more than sixteen times that, is INVALID_RECORD, a
   subscription that has changed since UNKNOWN_SUBSCRIPTION_ID, a report before its time
@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker import logs
-from headrace.broker.handler import Answer, Handler
 from headrace.broker.handlers.get_telemetry_subscriptions import (
     ACCEPTED,
     find_subscription,
     labels_of,
 )
+from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.telemetry.otlp import Point, points
+from headrace.broker.watching import logs
 from headrace.errors import ClientFault, CorruptData, Error
 from headrace.records.compression import Codec, decompress
 from headrace.runtime.steps import Steps
@@ -30,9 +30,9 @@ from headrace.types import ZERO_UUID
 from headrace.wire.messages.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.inspections import Inspections
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.net.inspections import Inspections
     from headrace.broker.telemetry.store import ClientInstance, ClientMetrics
     from headrace.runtime.clock import Clock
 

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker import leader_hints
-from headrace.broker.call import Call
-from headrace.broker.handler import Answer, Handler
-from headrace.broker.share_requests import (
+from headrace.broker.groups.tickets import CallTicket
+from headrace.broker.membership import leader_hints
+from headrace.broker.net.call import Call
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.sharing.requests import (
     Acknowledging,
     Outcomes,
     acknowledged_parts,
@@ -27,8 +28,7 @@ from headrace.broker.share_requests import (
     leader_of,
     session_name,
 )
-from headrace.broker.share_sessions import FINAL_EPOCH, OPENING_EPOCH
-from headrace.broker.tickets import CallTicket
+from headrace.broker.sharing.sessions import FINAL_EPOCH, OPENING_EPOCH
 from headrace.errors import ClientFault, Error
 from headrace.wire.messages.share_acknowledge import (
     LeaderIdAndEpoch,
@@ -40,9 +40,9 @@ from headrace.wire.messages.share_acknowledge import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.share_partitions import SharePartitions
-    from headrace.broker.share_sessions import ShareSessions
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.sharing.partitions import SharePartitions
+    from headrace.broker.sharing.sessions import ShareSessions
 
 
 def handle(

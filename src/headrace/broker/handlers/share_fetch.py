@@ -23,11 +23,12 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from headrace.broker import leader_hints
-from headrace.broker.call import Call
-from headrace.broker.handler import Answer, Handler
-from headrace.broker.share_reading import find_records
-from headrace.broker.share_requests import (
+from headrace.broker.groups.tickets import CallTicket
+from headrace.broker.membership import leader_hints
+from headrace.broker.net.call import Call
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.sharing.reading import find_records
+from headrace.broker.sharing.requests import (
     Acknowledging,
     Outcomes,
     acknowledged_parts,
@@ -35,8 +36,7 @@ from headrace.broker.share_requests import (
     leader_of,
     session_name,
 )
-from headrace.broker.share_sessions import FINAL_EPOCH, OPENING_EPOCH, PartitionKey, ShareSession
-from headrace.broker.tickets import CallTicket
+from headrace.broker.sharing.sessions import FINAL_EPOCH, OPENING_EPOCH, PartitionKey, ShareSession
 from headrace.errors import ClientFault, Error
 from headrace.replica.sharing.choosing import Choice, Wish
 from headrace.replica.waiters import FetchWaiter
@@ -51,11 +51,11 @@ from headrace.wire.messages.share_fetch import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.quotas import Quotas
-    from headrace.broker.share_partitions import LedShare, SharePartitions
-    from headrace.broker.share_sessions import ShareSessions
-    from headrace.broker.storage import Storage
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.quotas import Quotas
+    from headrace.broker.sharing.partitions import LedShare, SharePartitions
+    from headrace.broker.sharing.sessions import ShareSessions
+    from headrace.broker.storage.storage import Storage
     from headrace.log import LogSlice
     from headrace.replica.sharing.partition import SharePartition
     from headrace.runtime.clock import Clock

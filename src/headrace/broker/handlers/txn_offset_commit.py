@@ -15,8 +15,8 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.handler import Answer, Handler, Outcome
-from headrace.broker.transactional_writes import (
+from headrace.broker.net.handler import Answer, Handler, Outcome
+from headrace.broker.transactions.writes import (
     Unsettled,
     admit,
     as_told_to_committer,
@@ -34,11 +34,11 @@ from headrace.wire.messages.txn_offset_commit import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.groups import Groups
-    from headrace.broker.metadata import Metadata
-    from headrace.broker.remote_transactions import RemoteTransactions
-    from headrace.broker.transactions import Transactions
+    from headrace.broker.groups.groups import Groups
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
+    from headrace.broker.transactions.remote import RemoteTransactions
+    from headrace.broker.transactions.transactions import Transactions
 
 _ABORTABLE_SINCE: Final = 4
 _ADDS_SINCE: Final = 5

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.features import FeatureUpdate, update_features
 from headrace.cluster.image import ClusterImage, FeaturesChanged
 from headrace.errors import ClientFault
@@ -24,8 +24,8 @@ from headrace.wire.messages.update_features import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.metadata import Metadata
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.call import Call
 
 
 def handle(

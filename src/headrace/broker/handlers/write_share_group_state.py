@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker import share_operations
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.handler import Answer, Handler
+from headrace.broker.sharing import operations as share_operations
 from headrace.wire.messages.write_share_group_state import (
     WriteShareGroupStateRequest,
     WriteShareGroupStateResponse,
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.share_coordinators import Shares
+    from headrace.broker.net.call import Call
+    from headrace.broker.sharing.coordinators import Shares
 
 
 def handle(

@@ -14,8 +14,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.call import LATER
-from headrace.broker.handler import Answer, Handler
+from headrace.broker.net.call import LATER
+from headrace.broker.net.handler import Answer, Handler
 from headrace.coordinator.effects import ProducerIdentity, TransactionMarkers
 from headrace.errors import ClientFault, Error
 from headrace.types import TopicPartition
@@ -29,9 +29,9 @@ from headrace.wire.messages.write_txn_markers import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.call import Call
-    from headrace.broker.markers import Markers
-    from headrace.broker.storage import Storage
+    from headrace.broker.net.call import Call
+    from headrace.broker.storage.storage import Storage
+    from headrace.broker.transactions.markers import Markers
     from headrace.replica.partition import Partition
 
 _LONGEST_WAIT_S: Final = 2.0

@@ -17,7 +17,7 @@ from headrace.broker.metrics.declaration import (
     one,
 )
 from headrace.broker.metrics.network import QUANTILES
-from headrace.broker.request_times import Durations, quantiles
+from headrace.broker.watching.durations import Durations, quantiles
 from headrace.cluster.image import ClusterImage, PartitionImage
 
 

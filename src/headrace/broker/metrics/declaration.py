@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.cleaner import LogCleaner
     from headrace.broker.cluster_role import ClusterRole
-    from headrace.broker.dispatch import Dispatcher
     from headrace.broker.metrics.load import LoadMeter
-    from headrace.broker.server import Listener
+    from headrace.broker.net.dispatch import Dispatcher
+    from headrace.broker.net.listener import Listener
+    from headrace.broker.storage.cleaner import LogCleaner
     from headrace.broker.telemetry.store import ClientMetrics
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker import logs
 from headrace.broker.metrics.coordination import distant_partitions
 from headrace.broker.metrics.declaration import Sources
+from headrace.broker.watching import logs
 from headrace.errors import HeadraceError
 from headrace.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -17,7 +17,7 @@ from headrace.wire.messages.list_offsets import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.peers import Peers
+    from headrace.broker.net.peers import Peers
 
 _LATEST: Final = -1
 _CLIENT: Final = -1  # instead of a replica's id: only what is committed counts

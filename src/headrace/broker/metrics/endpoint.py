@@ -16,21 +16,21 @@ from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker import logs
 from headrace.broker.metrics.catalogue import METRICS
 from headrace.broker.metrics.client_reports import client_families
 from headrace.broker.metrics.declaration import Sources
 from headrace.broker.metrics.distant_ends import ask_leaders
 from headrace.broker.metrics.exposition import CONTENT_TYPE, family
 from headrace.broker.metrics.load import LoadMeter
+from headrace.broker.watching import logs
 from headrace.http.hosts import EVERY_NAME, OwnNames, is_loopback
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
-    from headrace.broker.cleaner import LogCleaner
     from headrace.broker.cluster_role import ClusterRole
-    from headrace.broker.dispatch import Dispatcher
-    from headrace.broker.server import Listener
+    from headrace.broker.net.dispatch import Dispatcher
+    from headrace.broker.net.listener import Listener
+    from headrace.broker.storage.cleaner import LogCleaner
 
 _MAX_HEAD_BYTES: Final = 8 * 1024
 _MAX_CONNECTIONS: Final = 32

@@ -17,7 +17,8 @@ from headrace.broker.metrics.declaration import (
     Summary,
     one,
 )
-from headrace.broker.request_times import STAGES, THROTTLE, TOTAL, RequestWatch, Times, quantiles
+from headrace.broker.net.request_times import STAGES, THROTTLE, TOTAL, RequestWatch
+from headrace.broker.watching.durations import Times, quantiles
 from headrace.errors import Error
 
 QUANTILES: Final = ("0.5", "0.75", "0.95", "0.98", "0.99", "0.999")

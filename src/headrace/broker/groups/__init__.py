@@ -1,0 +1,1 @@
+"""Coordinators on internal topics, and those of groups."""

@@ -1,0 +1,1 @@
+"""This broker in its cluster: its session, the image of the cluster, and what follows from it."""

@@ -1,0 +1,127 @@
+"""The five questions to share coordinators, told apart only by data (KIP-932, APIs 83 to 87).
+
+A request is about many share partitions, and each of them may have another coordinator. So each is
+asked about by itself: `handle` does it for brokers that ask over the wire, and
+`headrace.broker.sharing.states` for this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from headrace.broker.net.handler import Answer
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.share.shard import ShareShard
+from headrace.coordinator.share.state import ShareKey
+from headrace.errors import Error
+from headrace.types import uuid_to_text
+from headrace.wire.messages import (
+    delete_share_group_state,
+    initialize_share_group_state,
+    read_share_group_state,
+    read_share_group_state_summary,
+    write_share_group_state,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.net.call import Call
+    from headrace.broker.sharing.coordinators import Shares
+
+
+class Operation(NamedTuple):
+    """One API: its messages, and the shard's handler for one part of a request."""
+
+    request: Callable[..., Any]
+    topic: Callable[..., Any]
+    response: Callable[..., Any]
+    topic_result: Callable[..., Any]
+    refused: Callable[[int, Error], Any]
+    work: Callable[[ShareShard, ShareKey, Any, Caller, int], Effects]
+
+
+INITIALIZE: Final = Operation(
+    initialize_share_group_state.InitializeShareGroupStateRequest,
+    initialize_share_group_state.InitializeStateData,
+    initialize_share_group_state.InitializeShareGroupStateResponse,
+    initialize_share_group_state.InitializeStateResult,
+    lambda index, error: initialize_share_group_state.PartitionResult(
+        partition=index, error_code=error
+    ),
+    ShareShard.handle_initialize,
+)
+READ: Final = Operation(
+    read_share_group_state.ReadShareGroupStateRequest,
+    read_share_group_state.ReadStateData,
+    read_share_group_state.ReadShareGroupStateResponse,
+    read_share_group_state.ReadStateResult,
+    lambda index, error: read_share_group_state.PartitionResult(
+        partition=index, error_code=error, state_batches=[]
+    ),
+    ShareShard.handle_read,
+)
+WRITE: Final = Operation(
+    write_share_group_state.WriteShareGroupStateRequest,
+    write_share_group_state.WriteStateData,
+    write_share_group_state.WriteShareGroupStateResponse,
+    write_share_group_state.WriteStateResult,
+    lambda index, error: write_share_group_state.PartitionResult(partition=index, error_code=error),
+    ShareShard.handle_write,
+)
+DELETE: Final = Operation(
+    delete_share_group_state.DeleteShareGroupStateRequest,
+    delete_share_group_state.DeleteStateData,
+    delete_share_group_state.DeleteShareGroupStateResponse,
+    delete_share_group_state.DeleteStateResult,
+    lambda index, error: delete_share_group_state.PartitionResult(
+        partition=index, error_code=error
+    ),
+    ShareShard.handle_delete,
+)
+SUMMARY: Final = Operation(
+    read_share_group_state_summary.ReadShareGroupStateSummaryRequest,
+    read_share_group_state_summary.ReadStateSummaryData,
+    read_share_group_state_summary.ReadShareGroupStateSummaryResponse,
+    read_share_group_state_summary.ReadStateSummaryResult,
+    lambda index, error: read_share_group_state_summary.PartitionResult(
+        partition=index, error_code=error
+    ),
+    ShareShard.handle_summary,
+)
+
+
+def coordinator_key(key: ShareKey) -> str:
+    """The name of a share partition by which its coordinator is found, as Kafka spells it."""
+    return f"{key.group_id}:{uuid_to_text(key.topic_id)}:{key.partition}"
+
+
+def answer(operation: Operation, shares: Shares, request: Any, call: Call) -> Answer[Any]:
+    """Let the coordinators on this broker answer what another broker asks."""
+    parts = [
+        (ShareKey(request.group_id, topic.topic_id, asked.partition), asked)
+        for topic in request.topics
+        for asked in topic.partitions
+    ]
+
+    def work(index: int, shard: ShareShard, who: Caller, now_ms: int) -> Effects:
+        key, asked = parts[index]
+        return operation.work(shard, key, asked, who, now_ms)
+
+    def combine(results: list[Any]) -> Any:
+        rest = iter(results)
+        return operation.response(
+            results=[
+                operation.topic_result(
+                    topic_id=topic.topic_id, partitions=[next(rest) for _ in topic.partitions]
+                )
+                for topic in request.topics
+            ]
+        )
+
+    return shares.ask_each(
+        [coordinator_key(key) for key, _ in parts],
+        call,
+        work,
+        lambda index, error: operation.refused(parts[index][0].partition, error),
+        combine,
+    )

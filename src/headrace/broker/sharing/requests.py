@@ -1,0 +1,121 @@
+"""What ShareFetch and ShareAcknowledge have in common: who asks, and what is acknowledged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+from uuid import UUID
+
+from headrace.broker.membership import leader_hints
+from headrace.broker.sharing.sessions import PartitionKey, SessionName
+from headrace.errors import ClientFault, Error
+from headrace.replica.sharing.states import Acknowledgement, AcknowledgeType
+
+if TYPE_CHECKING:
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.sharing.partitions import SharePartitions
+
+Outcomes = dict[PartitionKey, Error]
+
+
+class _Batch(Protocol):
+    first_offset: int
+    last_offset: int
+    acknowledge_types: list[int]
+
+
+def session_name(group_id: str | None, member_id: str | None) -> SessionName:
+    if not group_id or not member_id:
+        raise ClientFault(Error.INVALID_REQUEST, "a share session needs a group and a member id")
+    return SessionName(group_id, member_id)
+
+
+def acknowledgements(batches: Sequence[_Batch], *, may_renew: bool) -> list[Acknowledgement]:
+    """The batches of a request, if they are in order and say something about each offset."""
+    for before, after in pairwise(batches):
+        if after.first_offset <= before.last_offset:
+            raise ClientFault(Error.INVALID_REQUEST, "acknowledgements overlap or are not in order")
+    last_type = AcknowledgeType.RENEW if may_renew else AcknowledgeType.REJECT
+    taken = []
+    for batch in batches:
+        types = tuple(batch.acknowledge_types)
+        count = batch.last_offset - batch.first_offset + 1
+        if count < 1 or len(types) not in (1, count):
+            raise ClientFault(
+                Error.INVALID_REQUEST, f"{len(types)} types of acknowledgement for {count} offsets"
+            )
+        if any(not 0 <= each <= last_type for each in types):
+            raise ClientFault(Error.INVALID_REQUEST, "unknown type of acknowledgement")
+        taken.append(Acknowledgement(batch.first_offset, batch.last_offset, types))
+    return taken
+
+
+def acknowledged_parts(topics: Iterable[Any]) -> Iterator[tuple[PartitionKey, Sequence[_Batch]]]:
+    """The partitions of a request that have something to acknowledge."""
+    for topic in topics:
+        for asked in topic.partitions:
+            if asked.acknowledgement_batches:
+                yield (topic.topic_id, asked.partition_index), asked.acknowledgement_batches
+
+
+class Acknowledging:
+    """All acknowledgements of one request; `done` is called once, when each is kept or refused."""
+
+    __slots__ = ("_done", "_missing", "outcomes")
+
+    def __init__(
+        self,
+        share_partitions: SharePartitions,
+        name: SessionName,
+        parts: Sequence[tuple[PartitionKey, Sequence[_Batch]]],
+        *,
+        may_renew: bool,
+        done: Callable[[Outcomes], None],
+    ) -> None:
+        self._done = done
+        self._missing = len(parts) + 1
+        self.outcomes: Outcomes = {}
+        for key, batches in parts:
+            self._begin(share_partitions, name, key, batches, may_renew)
+        self._arrived()
+
+    def _begin(
+        self,
+        share_partitions: SharePartitions,
+        name: SessionName,
+        key: PartitionKey,
+        batches: Sequence[_Batch],
+        may_renew: bool,
+    ) -> None:
+        def tell(error: Error) -> None:
+            self.outcomes[key] = error
+            self._arrived()
+
+        try:
+            taken = acknowledgements(batches, may_renew=may_renew)
+            led = share_partitions.find(name.group_id, *key)
+        except ClientFault as fault:
+            tell(fault.error)
+            return
+        share_partitions.acknowledge(led, name.member_id, taken, tell)
+
+    def _arrived(self) -> None:
+        self._missing -= 1
+        if not self._missing:
+            self._done(self.outcomes)
+
+
+def leader_of(metadata: Metadata, topic_id: UUID, index: int, error: int) -> tuple[int, int]:
+    """Who leads a partition that is not led here; (0, 0) where nobody needs to know, as Kafka."""
+    if error not in leader_hints.HINTED:
+        return 0, 0
+    name = metadata.image.topic_names.get(topic_id, "")
+    return leader_hints.leader_of(metadata, name, index)
+
+
+def by_topic(parts: Iterable[tuple[PartitionKey, Any]]) -> dict[UUID, list[Any]]:
+    topics: dict[UUID, list[Any]] = {}
+    for (topic_id, _), part in parts:
+        topics.setdefault(topic_id, []).append(part)
+    return topics

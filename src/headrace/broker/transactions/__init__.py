@@ -1,0 +1,1 @@
+"""Transactions: their coordinators, their markers, and the writes that belong to them."""

@@ -1,0 +1,221 @@
+"""Questions of transactional writes to transaction coordinators on other brokers (KIP-890).
+
+The leader of a partition must know that a write belongs to an open transaction. Where the
+transaction coordinator lives on another broker it is asked with AddPartitionsToTxn: to verify for
+producers of transactions v1, to add for those of v2. While one question to a broker is under way,
+further ones gather and leave together. No write waits longer than `_TIMEOUT_MS`, which includes the
+time to connect and to wait for an earlier question.
+
+Between the coordinator's answer and the write the transaction may end here. A guard (see
+`verification_guards`) is opened before the question; an answer behind a broken one
+is void.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from headrace.broker.net.peers import PeerUnreachable, error_named
+from headrace.broker.watching import logs
+from headrace.cluster.image import NO_LEADER
+from headrace.errors import ClientFault, Error
+from headrace.types import TopicPartition
+from headrace.wire.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+
+if TYPE_CHECKING:
+    from headrace.broker.groups.coordinators import Coordinators
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.net.peers import Peers
+    from headrace.broker.storage.storage import Storage
+    from headrace.broker.transactions.markers import Markers
+    from headrace.coordinator.effects import ProducerIdentity
+    from headrace.coordinator.transaction.shard import TransactionShard
+
+CHANNEL: Final = "add-partitions-manager"
+# Shorter than a client's request.timeout.ms, so that the client is told to come again in time.
+_TIMEOUT_MS: Final = 10_000
+
+Errors = dict[TopicPartition, Error]
+_Key = tuple[str, "ProducerIdentity", bool]  # transactional id, producer, whether it adds
+
+
+@dataclass(eq=False, slots=True)
+class _Question:
+    """What one or several writes of one transaction want to know."""
+
+    transactional_id: str
+    producer: ProducerIdentity
+    adds: bool
+    partitions: dict[TopicPartition, None]  # in order, each once
+    answer: asyncio.Future[Errors]
+
+
+class RemoteTransactions:
+    """See the module."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        peers: Peers,
+        metadata: Metadata,
+        storage: Storage,
+        transactions: Coordinators[TransactionShard],
+        markers: Markers,
+    ) -> None:
+        self._broker_id = broker_id
+        self._peers = peers
+        self._metadata = metadata
+        self._storage = storage
+        self._transactions = transactions
+        self._guards = markers.guards
+        self._waiting: dict[int, dict[_Key, _Question]] = {}
+        self._senders: dict[int, asyncio.Task[None]] = {}
+
+    def coordinator_of(self, transactional_id: str) -> int:
+        """The broker that coordinates a transactional id; ClientFault while there is none."""
+        index = self._transactions.index_of(transactional_id)
+        image = self._metadata.image.partition(self._transactions.topic_name, index)
+        if image is None or image.leader == NO_LEADER:
+            raise ClientFault(Error.COORDINATOR_NOT_AVAILABLE)
+        return image.leader
+
+    def is_elsewhere(self, transactional_id: str) -> bool:
+        """Whether another broker coordinates this transactional id."""
+        try:
+            return self.coordinator_of(transactional_id) != self._broker_id
+        except ClientFault:
+            return False
+
+    async def admit_remote(
+        self,
+        transactional_id: str,
+        producer: ProducerIdentity,
+        partitions: Collection[TopicPartition],
+        *,
+        adds: bool,
+    ) -> Errors:
+        """Why each partition must not be written. Write before the next `await`."""
+        try:
+            coordinator = self.coordinator_of(transactional_id)
+        except ClientFault as fault:
+            return dict.fromkeys(partitions, fault.error)
+        found = {each: self._storage.partitions.get(each) for each in partitions}
+        guards = {
+            each: self._guards.open(partition, producer.producer_id)
+            for each, partition in found.items()
+            if partition is not None
+        }
+        try:
+            async with asyncio.timeout(_TIMEOUT_MS / 1000):
+                told = await self._ask(coordinator, transactional_id, producer, partitions, adds)
+            errors = {each: told[each] for each in partitions}
+            for each, guard in guards.items():
+                if not errors[each]:
+                    errors[each] = guard.fault
+            return errors
+        except TimeoutError:
+            return dict.fromkeys(partitions, _LOST)
+        finally:
+            for guard in guards.values():
+                guard.close()
+
+    # -- gathering --------------------------------------------------------------------------------
+
+    async def _ask(
+        self,
+        coordinator: int,
+        transactional_id: str,
+        producer: ProducerIdentity,
+        partitions: Collection[TopicPartition],
+        adds: bool,
+    ) -> Errors:
+        waiting = self._waiting.setdefault(coordinator, {})
+        question = waiting.get((transactional_id, producer, adds))
+        if question is not None:
+            question.partitions.update(dict.fromkeys(partitions))
+        else:
+            loop = asyncio.get_running_loop()
+            answer: asyncio.Future[Errors] = loop.create_future()
+            question = _Question(
+                transactional_id, producer, adds, dict.fromkeys(partitions), answer
+            )
+            waiting[transactional_id, producer, adds] = question
+            if coordinator not in self._senders:
+                # It begins on the next turn of the loop: questions of this turn leave together.
+                self._senders[coordinator] = loop.create_task(self._send_all(coordinator))
+        return await asyncio.shield(question.answer)
+
+    async def _send_all(self, coordinator: int) -> None:
+        waiting = self._waiting[coordinator]
+        try:
+            while waiting:
+                batch = _take(waiting)
+                answers = await self._send(coordinator, batch)
+                for question in batch:
+                    question.answer.set_result(
+                        {
+                            each: answers.get((question.transactional_id, each), _LOST)
+                            for each in question.partitions
+                        }
+                    )
+        finally:
+            del self._senders[coordinator]
+
+    async def _send(
+        self, coordinator: int, batch: list[_Question]
+    ) -> dict[tuple[str, TopicPartition], Error]:
+        request = AddPartitionsToTxnRequest(transactions=[_entry(each) for each in batch])
+        try:
+            response: AddPartitionsToTxnResponse = await self._peers.ask(
+                coordinator, request, timeout_ms=_TIMEOUT_MS, channel=CHANNEL
+            )
+        except PeerUnreachable as fault:
+            logs.COORDINATOR.warning("Transactions cannot be verified: %s", fault)
+            return {}
+        if response.error_code:
+            error = error_named(response.error_code)
+            return {(q.transactional_id, each): error for q in batch for each in q.partitions}
+        return {
+            (
+                result.transactional_id,
+                TopicPartition(topic.name, partition.partition_index),
+            ): error_named(partition.partition_error_code)
+            for result in response.results_by_transaction
+            for topic in result.topic_results
+            for partition in topic.results_by_partition
+        }
+
+
+_LOST: Final = Error.NETWORK_EXCEPTION
+
+
+def _take(waiting: dict[_Key, _Question]) -> list[_Question]:
+    """What the next request carries: an answer names transactions, so each may occur once."""
+    batch: dict[str, _Key] = {}
+    for key in waiting:
+        batch.setdefault(key[0], key)
+    return [waiting.pop(key) for key in batch.values()]
+
+
+def _entry(question: _Question) -> AddPartitionsToTxnTransaction:
+    topics: dict[str, list[int]] = {}
+    for topic, index in question.partitions:
+        topics.setdefault(topic, []).append(index)
+    return AddPartitionsToTxnTransaction(
+        transactional_id=question.transactional_id,
+        producer_id=question.producer.producer_id,
+        producer_epoch=question.producer.producer_epoch,
+        verify_only=not question.adds,
+        topics=[
+            AddPartitionsToTxnTopic(name=name, partitions=indexes)
+            for name, indexes in topics.items()
+        ],
+    )

@@ -1,0 +1,79 @@
+"""Transaction coordinators of this broker, on `__transaction_state`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from headrace.broker.groups.coordinators import Coordinators
+from headrace.cluster.topic_names import TRANSACTION_STATE
+from headrace.coordinator.effects import ProducerIdentity, StateRecord
+from headrace.coordinator.host import InternalTopic
+from headrace.coordinator.transaction.records import decode_record, encode_record
+from headrace.coordinator.transaction.settings import TransactionSettings
+from headrace.coordinator.transaction.shard import TransactionShard
+
+if TYPE_CHECKING:
+    from headrace.broker.machine import Machine
+    from headrace.broker.membership.metadata import Metadata
+    from headrace.broker.storage.storage import Storage
+    from headrace.broker.transactions.markers import Markers
+    from headrace.broker.transactions.producer_ids import ProducerIds
+    from headrace.replica.partition import Partition
+
+
+def _replay(
+    shard: TransactionShard, record: StateRecord, _offset: int, _in: ProducerIdentity | None
+) -> None:
+    shard.replay(record)
+
+
+def _end_transaction(_shard: TransactionShard, _producer: ProducerIdentity, _commit: bool) -> None:
+    """Nobody writes to this topic in a transaction; a marker that is here means nothing."""
+
+
+Transactions: TypeAlias = Coordinators[TransactionShard]
+
+STATE: Final[InternalTopic[TransactionShard]] = InternalTopic(
+    TRANSACTION_STATE, encode_record, decode_record, _replay, _end_transaction
+)
+
+
+def build_transactions(
+    metadata: Metadata,
+    storage: Storage,
+    machine: Machine,
+    producer_ids: ProducerIds,
+    markers: Markers,
+) -> Transactions:
+    config = metadata.config
+    settings = TransactionSettings(
+        transaction_max_timeout_ms=config.get_int("transaction.max.timeout.ms"),
+        transactional_id_expiration_ms=config.get_int("transactional.id.expiration.ms"),
+        abort_timed_out_interval_ms=config.get_int(
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+        ),
+        remove_expired_interval_ms=config.get_int(
+            "transaction.remove.expired.transaction.cleanup.interval.ms"
+        ),
+        transaction_version=metadata.image.feature_level("transaction.version"),
+    )
+
+    def new_shard(partition: Partition) -> TransactionShard:
+        return TransactionShard(settings, partition.leadership.leader_epoch, producer_ids.take)
+
+    return Coordinators(
+        STATE,
+        metadata,
+        storage,
+        machine,
+        partition_count=config.get_int("transaction.state.log.num.partitions"),
+        topic_configs={
+            "cleanup.policy": "compact",
+            "compression.type": "uncompressed",
+            "min.insync.replicas": str(config.get_int("transaction.state.log.min.isr")),
+            "segment.bytes": str(config.get_int("transaction.state.log.segment.bytes")),
+            "unclean.leader.election.enable": "false",
+        },
+        new_shard=new_shard,
+        send=markers.send,
+    )
