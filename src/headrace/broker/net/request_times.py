@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker.net.error_counts import ErrorCounter, error_counter
 from headrace.broker.net.request_log import log_request
-from headrace.broker.watching.durations import Durations
+from headrace.broker.watching.durations import GATHERED, Durations
 
 if TYPE_CHECKING:
     from headrace.broker.net.call import Call
