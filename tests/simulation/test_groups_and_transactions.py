@@ -17,6 +17,9 @@ import pytest
 
 from tests.simulation.world import World
 
+# A world takes seconds of a processor: minutes on a machine that is busy with much else.
+pytestmark = pytest.mark.timeout(900)
+
 # Seeds that once found a fault, beside those among the first hundreds.
 FAILED_ONCE: Final = (
     # A power cut took the name of a transaction index, and aborted records became visible.
@@ -58,7 +61,7 @@ def test_a_seed_is_the_same_world_every_time() -> None:
             cwd=Path(__file__).parents[2],
             capture_output=True,
             check=True,
-            timeout=60,
+            timeout=600,
         ).stdout
         for hash_seed in ("1", "2")
     }

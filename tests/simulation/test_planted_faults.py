@@ -21,6 +21,9 @@ from headrace.log.txn_index import TransactionIndex
 from tests.simulation.failure import InvariantBroken
 from tests.simulation.world import World
 
+# A world takes seconds of a processor: minutes on a machine that is busy with much else.
+pytestmark = pytest.mark.timeout(900)
+
 MOST_SEEDS: Final = 120
 
 Plant = Callable[[pytest.MonkeyPatch], None]

@@ -19,6 +19,8 @@ from tests.kafka.toolchain import need, spawn, stop
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 HOST = "127.0.0.1"
+# This server is Spark's own, which gives a worker ten seconds to start, however busy it is.
+WORKER_TOO_SLOW = "waiting for the Python worker to connect back"
 START_TIMEOUT_SECONDS = 180
 POLL_SECONDS = 0.05
 
@@ -113,15 +115,11 @@ def connect_server(folder: Path, java_options: str) -> Iterator[str]:
         stop(server)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(500)
-def test_a_client_of_a_connect_server(tmp_path: Path, quick_start: str) -> None:
-    """It writes a topic, copies it by a streaming query, reads and decodes what arrived.
-
-    Output mode update is refused with the way that is open: a repeated batch is written once there.
-    """
-    with Broker() as broker, connect_server(tmp_path, quick_start) as address:
-        words = [address, broker.bootstrap_servers, str(tmp_path / "checkpoint")]
+def run_program(folder: Path, quick_start: str) -> subprocess.CompletedProcess[str]:
+    """The program, with a broker and a Connect server of its own; what the server said is added."""
+    folder.mkdir()
+    with Broker() as broker, connect_server(folder, quick_start) as address:
+        words = [address, broker.bootstrap_servers, str(folder / "checkpoint")]
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, *words],
             env=dict(os.environ),
@@ -129,8 +127,21 @@ def test_a_client_of_a_connect_server(tmp_path: Path, quick_start: str) -> None:
             text=True,
             timeout=400,
         )
-        log = (tmp_path / "server.log").read_text(errors="replace")
-        assert done.returncode == 0, f"{done.stderr[-3000:]}\n{log[-3000:]}"
+        done.stderr += (folder / "server.log").read_text(errors="replace")
+    return done
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_client_of_a_connect_server(tmp_path: Path, quick_start: str) -> None:
+    """It writes a topic, copies it by a streaming query, reads and decodes what arrived.
+
+    Output mode update is refused with the way that is open: a repeated batch is written once there.
+    """
+    done = run_program(tmp_path / "first", quick_start)
+    if done.returncode and WORKER_TOO_SLOW in done.stderr:
+        done = run_program(tmp_path / "second", quick_start)
+    assert done.returncode == 0, done.stderr[-6000:]
     copied, counts, reason, refused, lengths = done.stdout.splitlines()
     assert json.loads(copied) == sorted([str(n), n] for n in range(100))
     assert json.loads(counts) == [10, 100, 110]

@@ -18,6 +18,9 @@ import pytest
 from tests.simulation.cluster.shrinking import shrink
 from tests.simulation.cluster.world import ClusterWorld
 
+# A world takes seconds of a processor: minutes on a machine that is busy with much else.
+pytestmark = pytest.mark.timeout(900)
+
 # Seeds that once found a fault, beside the first ones.
 FAILED_ONCE: Final = (
     # A follower whose partition came with a flush under way was never fetched for again.
@@ -58,7 +61,7 @@ def test_a_seed_is_the_same_cluster_every_time() -> None:
             cwd=Path(__file__).parents[3],
             capture_output=True,
             check=True,
-            timeout=60,
+            timeout=600,
         ).stdout
         for hash_seed in ("1", "2")
     }

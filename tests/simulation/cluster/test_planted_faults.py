@@ -15,6 +15,9 @@ import pytest
 from tests.simulation.cluster.plants import PLANTED, Plant, broken_by, elect_anybody
 from tests.simulation.cluster.shrinking import shrink
 
+# A world takes seconds of a processor: minutes on a machine that is busy with much else.
+pytestmark = pytest.mark.timeout(900)
+
 MOST_SEEDS: Final = 60
 
 

@@ -21,6 +21,9 @@ from tests.simulation.cluster.queues import QueueWitness
 from tests.simulation.cluster.world import ClusterWorld
 from tests.simulation.failure import InvariantBroken
 
+# A world takes seconds of a processor: minutes on a machine that is busy with much else.
+pytestmark = pytest.mark.timeout(900)
+
 SEEDS: Final = range(601, 603)
 MOST_SEEDS: Final = 20
 

@@ -14,6 +14,9 @@ from headrace.security.quotas.accounts import RateAccounts
 from tests.simulation.cluster.quotas import READER, VALUE_BYTES, WRITER, WRITES, QuotaWitness
 from tests.simulation.cluster.world import ClusterWorld
 
+# A world takes seconds of a processor: minutes on a machine that is busy with much else.
+pytestmark = pytest.mark.timeout(900)
+
 SEED = int(os.environ.get("HEADRACE_SEED", "502"))
 
 
