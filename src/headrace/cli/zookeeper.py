@@ -172,6 +172,6 @@ def _port_of(properties: Mapping[str, str], port: int | None) -> int:
 def _read(path: str | None) -> dict[str, str]:
     if path is None:
         return {}
-    from headrace.cli.kafka_compat.flags import read_properties
+    from headrace.cli.small_files import read_properties
 
     return read_properties(path)

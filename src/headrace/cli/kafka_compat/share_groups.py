@@ -15,120 +15,62 @@ from headrace.cli.administration.share_groups import (
     move_share_group,
     read_share_offsets,
 )
-from headrace.cli.kafka_compat.administering import (
-    CONNECTING,
-    Told,
-    as_whole_number,
-    bare,
-    complain,
-    need,
-    open_admin,
-    read_flags,
-    refuse_together,
-)
+from headrace.cli.kafka_compat.administering import CONNECTING, Told, need
 from headrace.cli.kafka_compat.columns import known, row, widest
-from headrace.cli.kafka_compat.consumer_groups import filter_of, tell_deleted
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.group_report import show_assignment
-from headrace.cli.kafka_compat.group_resets import check_scenarios, named_places, plan, print_plans
-from headrace.cli.kafka_compat.java_errors import as_exception, said, told, words_of
-from headrace.errors import Error, HeadraceError
+from headrace.cli.kafka_compat.group_resets import named_places, plan, print_plans
+from headrace.cli.kafka_compat.group_tools import (
+    ABOUT_THE_GROUP,
+    check_delete_offsets,
+    check_describe,
+    check_reset,
+    check_scenarios,
+    chosen,
+    failed,
+    filter_of,
+    on_groups,
+    print_rows,
+    tell_deleted,
+)
+from headrace.cli.kafka_compat.java_errors import as_exception, words_of
+from headrace.cli.kafka_compat.tool import Tool, Work
+from headrace.errors import Error
 from headrace.types import TopicPartition
 
 _ACTIONS: Final = ("--list", "--describe", "--delete", "--reset-offsets", "--delete-offsets")
-_VIEWS: Final = ("--members", "--offsets", "--state")
-_SCENARIOS: Final = {
-    "--to-datetime": Takes.VALUE,
-    "--to-earliest": Takes.NOTHING,
-    "--to-latest": Takes.NOTHING,
-}
-FLAGS: Final = {
-    **CONNECTING,
-    **dict.fromkeys(_ACTIONS, Takes.NOTHING),
-    "--group": Takes.VALUE,
-    "--all-groups": Takes.NOTHING,
-    "--topic": Takes.VALUE,
-    "--all-topics": Takes.NOTHING,
-    "--members": Takes.NOTHING,
-    "--offsets": Takes.NOTHING,
-    "--state": Takes.MAYBE,
-    "--verbose": Takes.NOTHING,
-    "--timeout": Takes.VALUE,
-    **_SCENARIOS,
-    "--dry-run": Takes.NOTHING,
-    "--execute": Takes.NOTHING,
-}
-_EXAMPLE: Final = "kafka-share-groups --bootstrap-server localhost:9092 --describe --group jobs"
+_SCENARIOS: Final = flags("--to-datetime= --to-earliest --to-latest")
 STATES: Final = ("Stable", "Dead", "Empty")
-_TIMEOUT_MS: Final = 30_000
 _COORDINATOR: Final = 25
-_ABOUT_THE_GROUP: Final = (
-    Error.INVALID_GROUP_ID,
-    Error.GROUP_ID_NOT_FOUND,
-    Error.GROUP_AUTHORIZATION_FAILED,
-    Error.NON_EMPTY_GROUP,
-)
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags("kafka-share-groups", words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        need(given, "--bootstrap-server")
-        action = _checked(given)
-        filter_of(given, "--state", "state", STATES)
-        timeout_ms = as_whole_number(given, "--timeout") or _TIMEOUT_MS
-        servers, config = given.needed("--bootstrap-server"), given.text("--command-config")
-        admin = open_admin(servers, config, timeout_ms)
-    except HeadraceError as error:
-        return complain(bare(error))
-    with admin:
-        try:
-            _WORK[action](admin, given)
-        except Told as error:
-            return complain(str(error))
-        except HeadraceError as error:
-            why = said(error) if action == "--reset-offsets" else told(error)
-            print(f"\nError: Executing share group command failed due to {why}")
-    return 0
+def _plan(given: Given) -> Work:
+    need(given, "--bootstrap-server")
+    action = _checked(given)
+    filter_of(given, "--state", "state", STATES)
+    return on_groups(given, given.needed("--bootstrap-server"), _WORK[action], timeout_ms=30_000)
 
 
 def _checked(given: Given) -> str:
     """The action, once all flags go together."""
     if given.has("--describe"):
-        if not (given.has("--group") or given.has("--all-groups")):
-            raise Told("Option [describe] takes one of these options: [group], [all-groups]")
-        if sum(map(given.has, _VIEWS)) > 1:
-            listed = ", ".join(f"[{flag[2:]}]" for flag in _VIEWS)
-            raise Told(f"Option [describe] takes at most one of these options: {listed}")
-        if given.text("--state"):
-            raise Told("Option [describe] does not take a value for [state]")
+        check_describe(given)
     if given.has("--delete"):
         if given.has("--group") == given.has("--all-groups"):
             raise Told("Option [delete] takes either [group] or [all-groups], not both.")
         if given.has("--topic"):
             raise Told("Option [delete] does not take the option: [topic]")
-    if given.has("--delete-offsets") and not (given.has("--group") and given.has("--topic")):
-        raise Told("Option [delete-offsets] takes the following options: [topic], [group]")
+    check_delete_offsets(given)
     if given.has("--reset-offsets"):
-        _check_reset(given)
-    refuse_together(given, "--group", "--all-groups", "--list")
-    refuse_together(given, "--topic", "--list", "--describe")
-    actions = [flag for flag in _ACTIONS if given.has(flag)]
-    if len(actions) != 1:
-        raise Told(f"Command must include exactly one action: {', '.join(_ACTIONS)}.")
-    return actions[0]
+        check_reset(given, _refuse_undecided)
+        if not given.has("--group"):
+            raise Told("Option [reset-offsets] takes the option: [group]")
+        check_scenarios(given, _SCENARIOS)
+    return chosen(given, _ACTIONS, end=".")
 
 
-def _check_reset(given: Given) -> None:
-    if given.has("--dry-run") and given.has("--execute"):
-        raise Told("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
-    if not given.has("--dry-run") and not given.has("--execute"):
-        raise Told("Option [reset-offsets] takes the option: [execute] or [dry-run]")
-    if not given.has("--group"):
-        raise Told("Option [reset-offsets] takes the option: [group]")
-    check_scenarios(given, _SCENARIOS)
+def _refuse_undecided() -> None:
+    raise Told("Option [reset-offsets] takes the option: [execute] or [dry-run]")
 
 
 # -- actions --------------------------------------------------------------------------------------
@@ -275,17 +217,15 @@ def _delete_offsets(admin: Admin, given: Given) -> None:
     except Refused as error:
         fault = Fault(error.error, error.said)
         words = words_of(fault)
-        if fault.error not in _ABOUT_THE_GROUP:
+        if fault.error not in ABOUT_THE_GROUP:
             words = f"Encounter some unknown error: {as_exception(fault)}"
         print(f"\nError: {words}")
         outcome = dict.fromkeys(topics, fault)
-    width = widest(outcome)
-    print("\n" + row(("TOPIC", "STATUS"), (width, 0)), end="")
+    rows = [("TOPIC", "STATUS")]
     for topic in sorted(outcome):
         each = outcome[topic]
-        status = "Successful" if each is None else f"Error: {words_of(each)}"
-        print("\n" + row((topic, status), (width, 0)), end="")
-    print()
+        rows.append((topic, "Successful" if each is None else f"Error: {words_of(each)}"))
+    print_rows(rows, (widest(outcome), 0))
 
 
 _WORK: Final = {
@@ -295,3 +235,17 @@ _WORK: Final = {
     "--reset-offsets": _reset,
     "--delete-offsets": _delete_offsets,
 }
+
+
+run: Final = Tool(
+    "kafka-share-groups",
+    {
+        **flags(CONNECTING, *_ACTIONS, "--group= --all-groups --topic= --all-topics --members"),
+        **flags("--offsets --state=? --verbose --timeout="),
+        **_SCENARIOS,
+        **flags("--dry-run --execute"),
+    },
+    "--bootstrap-server localhost:9092 --describe --group jobs",
+    _plan,
+    failed=failed("share"),
+)
