@@ -31,6 +31,7 @@ from headrace.cli import (
 from headrace.cli import run as run_command
 from headrace.cli.dump_log import command as dump_log
 from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.spreading import spread_all
 
 app = typer.Typer(
     name="headrace",
@@ -144,6 +145,7 @@ for _command in (
     _command.register(app)
 for _name, _noun in _NOUNS.items():
     app.add_typer(_noun, name=_name)
+spread_all(app)
 
 
 def run(words: list[str]) -> int:

@@ -18,16 +18,9 @@ from headrace.cli.kafka import (
     read_metadata,
     settle,
 )
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-    parse_pairs,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions, parse_pairs
 from headrace.cli.output import Output, emit_rows
-from headrace.cli.target import Target, parse_target
+from headrace.cli.target import Target
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -71,12 +64,10 @@ def describe(
     entity: EntityType,
     name: EntityName,
     everything: Annotated[bool, typer.Option("--all", "-a", help="Include defaults.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show settings and where each comes from; without --all only those that were set."""
-    target = parse_target(servers, properties)
     resource = _resource(entity, name)
     admin = open_admin(target)
     _require(admin, target, entity, name)
@@ -111,12 +102,10 @@ def set_configs(
     entity: EntityType,
     name: EntityName,
     pairs: Annotated[list[str], typer.Argument(metavar="KEY=VALUE…", show_default=False)],
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Set settings; the others stay as they are."""
-    target = parse_target(servers, properties)
     settings = parse_pairs(pairs, "setting")
     _resource(entity, name)
     admin = open_admin(target)
@@ -131,12 +120,10 @@ def delete(
     entity: EntityType,
     name: EntityName,
     keys: Annotated[list[str], typer.Argument(metavar="KEY…", show_default=False)],
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Return settings to their defaults."""
-    target = parse_target(servers, properties)
     _resource(entity, name)
     admin = open_admin(target)
     _require(admin, target, entity, name)

@@ -28,14 +28,7 @@ from headrace.cli.kafka import (
     require_leaders,
 )
 from headrace.cli.lines import counted
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    Properties,
-    Servers,
-    TopicOption,
-    choose_topic,
-)
+from headrace.cli.options import MADE, TargetOptions, TopicOption, choose_topic
 from headrace.cli.output import Output
 from headrace.cli.positions import parse_position
 from headrace.cli.ranges import Range, resolve
@@ -50,7 +43,7 @@ from headrace.cli.record_text import (
 )
 from headrace.cli.schema.registry import DEFAULT_URL, RegistryOption
 from headrace.cli.schema_values import Format, SchemaValues
-from headrace.cli.target import Target, parse_target
+from headrace.cli.target import Target
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
@@ -191,8 +184,7 @@ def consume(
     key_format: KeyFormat = Format.TEXT,
     value_format: ValueFormat = Format.TEXT,
     null_marker: NullOption = "",
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     registry: RegistryOption = DEFAULT_URL,
     output: OutputOption = None,
 ) -> None:
@@ -206,7 +198,6 @@ def consume(
         raise WrongUsage(
             "--partition and --group exclude each other", "a group assigns its partitions itself"
         )
-    target = parse_target(servers, properties)
     with SchemaValues(registry, target.registry_properties) as schemas:
         faces = Faces(
             schemas.face(key_format, is_key=True),

@@ -10,15 +10,8 @@ import typer
 from headrace.cli.administration.client import PREFERRED, UNCLEAN, connect, find_topic
 from headrace.cli.completion import complete_topic
 from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
-from headrace.cli.target import parse_target
 from headrace.errors import Error
 from headrace.types import TopicPartition
 
@@ -51,8 +44,7 @@ def elect(
         int | None, typer.Option("--partition", "-p", min=0, help="Only this partition.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Elect the leaders of partitions."""
@@ -63,7 +55,7 @@ def elect(
     asked = unclean and not yes and sys.stdin.isatty()
     if asked and not typer.confirm("Records that only the lost leader has will be lost. Elect?"):
         raise Failure("nothing was elected")
-    with connect(parse_target(servers, properties)) as admin:
+    with connect(target) as admin:
         wanted = None
         if names:
             topics = [find_topic(admin.topics(), name) for name in names]

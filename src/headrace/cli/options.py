@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
 from headrace.cli.completion import complete_topic
 from headrace.cli.failures import WrongUsage
 from headrace.cli.output import Output
+from headrace.cli.spreading import Made
+from headrace.cli.target import Target, parse_target
 
 DEFAULT_SERVERS = "127.0.0.1:9092"
 NONE_GIVEN: list[str] = []
+MADE: Final[Any] = None
+"""The default of a parameter that is made of options; see `spreading`."""
 
 SERVER_FLAGS: Final = ("--bootstrap-server", "--bootstrap-servers", "-b")
 """Kafka's tools say the one, its clients the other: every command takes both."""
@@ -36,6 +40,14 @@ Properties: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+
+
+def _target(servers: Servers = DEFAULT_SERVERS, properties: Properties = NONE_GIVEN) -> Target:
+    return parse_target(servers, properties)
+
+
+TargetOptions: TypeAlias = Annotated[Target, Made(_target)]
+"""The brokers that a command talks to, of `-b` and `-X`."""
 OutputOption: TypeAlias = Annotated[Output, typer.Option("--output", "-o", help="Output format.")]
 TopicNames: TypeAlias = Annotated[
     list[str], typer.Argument(metavar="TOPIC…", autocompletion=complete_topic, show_default=False)

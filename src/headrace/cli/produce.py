@@ -24,11 +24,10 @@ from headrace.cli.kafka import (
     settle,
 )
 from headrace.cli.options import (
-    DEFAULT_SERVERS,
+    MADE,
     NONE_GIVEN,
     OutputOption,
-    Properties,
-    Servers,
+    TargetOptions,
     TopicOption,
     choose_topic,
     parse_pairs,
@@ -41,7 +40,7 @@ from headrace.cli.record_text import unescape
 from headrace.cli.schema.registry import DEFAULT_URL, RegistryOption
 from headrace.cli.schema_values import Format, SchemaValues
 from headrace.cli.sending import Sending, TransactionalSending
-from headrace.cli.target import Target, parse_target
+from headrace.cli.target import Target
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
@@ -204,8 +203,7 @@ def produce(
     transactional_id: TransactionalIdOption = None,
     transaction_size: TransactionSizeOption = None,
     create_topic: CreateFlag = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     registry: RegistryOption = DEFAULT_URL,
     output: OutputOption = Output.TABLE,
 ) -> int:
@@ -219,7 +217,6 @@ def produce(
         raise WrongUsage("--key and --key-separator exclude each other", "leave one of them out")
     if key_separator == "":
         raise WrongUsage("--key-separator is empty", "write for example --key-separator '\\t'")
-    target = parse_target(servers, properties)
     with SchemaValues(registry, target.registry_properties) as schemas:
         key_pack = schemas.pack(key_format, name, is_key=True, schema_id=key_schema_id)
         value_pack = schemas.pack(value_format, name, is_key=False, schema_id=value_schema_id)

@@ -18,13 +18,12 @@ MAX_BYTES: Final = 1 << 20
 
 def read_text(
     path: str,
-    role: str = "",
+    shown: str = "",
     *,
     failure: Callable[[str], HeadraceError] = WrongUsage,
     max_bytes: int = MAX_BYTES,
 ) -> str:
-    """What a file holds, `-` being standard input; `role` says what it was named for."""
-    named = f"{role} {path}".lstrip()
+    """What a file holds, `-` being standard input; a failure calls it `shown`, else by its path."""
     try:
         if path == "-":
             raw = sys.stdin.buffer.read(max_bytes + 1)
@@ -34,14 +33,14 @@ def read_text(
         text = raw.decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise failure(f"{named} cannot be read ({reason})") from None
+        raise failure(f"{shown or path} cannot be read ({reason})") from None
     if len(raw) > max_bytes:
-        raise failure(f"{named} is larger than {max_bytes} bytes")
+        raise failure(f"{shown or path} is larger than {max_bytes} bytes")
     return text
 
 
 def read_properties(
-    path: str, role: str = "", *, failure: Callable[[str], HeadraceError] = WrongUsage
+    path: str, shown: str = "", *, failure: Callable[[str], HeadraceError] = WrongUsage
 ) -> dict[str, str]:
     """A file in the form of Java's properties."""
-    return parse_properties(read_text(path, role, failure=failure))
+    return parse_properties(read_text(path, shown, failure=failure))

@@ -22,17 +22,16 @@ from headrace.cli.kafka import (
     settle,
 )
 from headrace.cli.options import (
-    DEFAULT_SERVERS,
+    MADE,
     NONE_GIVEN,
     OutputOption,
-    Properties,
-    Servers,
+    TargetOptions,
     TopicName,
     TopicNames,
     parse_pairs,
 )
 from headrace.cli.output import Output, emit, emit_rows, table
-from headrace.cli.target import Target, parse_target
+from headrace.cli.target import Target
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -74,12 +73,10 @@ def create(
     if_not_exists: Annotated[
         bool, typer.Option("--if-not-exists", help="Do nothing for topics that exist.")
     ] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Create topics."""
-    target = parse_target(servers, properties)
     configs = parse_pairs(config, "--config")
     admin = open_admin(target)
     present: set[str] = set()
@@ -104,12 +101,10 @@ def create(
 def list_topics(
     pattern: Annotated[str, typer.Argument(help="Shell pattern, such as 'orders*'.")] = "*",
     internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List topics by name."""
-    target = parse_target(servers, properties)
     metadata = read_metadata(open_admin(target), target)
     rows = [
         {
@@ -142,15 +137,13 @@ def describe(
     under_min_isr: Annotated[
         bool, typer.Option("--under-min-isr", help="Only partitions below min.insync.replicas.")
     ] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show partitions, leaders, replicas, offsets and the settings that differ from the default.
 
     With a filter, only the partitions that match are shown, of all topics if none is named.
     """
-    target = parse_target(servers, properties)
     if under_replicated or offline or under_min_isr:
         from headrace.cli.ailing import find_ailing
 
@@ -246,8 +239,7 @@ def alter(
             show_default=False,
         ),
     ] = NONE_GIVEN,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Add partitions, set or delete settings."""
@@ -255,7 +247,6 @@ def alter(
 
     if partitions is None and not config and not delete_config:
         raise WrongUsage("nothing to alter", "give --partitions, --config or --delete-config")
-    target = parse_target(servers, properties)
     admin = open_admin(target)
     find_topics(read_metadata(admin, target), [name])
     if partitions is not None:
@@ -273,12 +264,10 @@ def alter(
 def delete(
     names: TopicNames,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Delete topics and all their records. Asks for confirmation on a terminal."""
-    target = parse_target(servers, properties)
     admin = open_admin(target)
     wanted = list(dict.fromkeys(names))
     find_topics(read_metadata(admin, target), wanted)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.small_files import read_properties
 
 if TYPE_CHECKING:
     from headrace.coordination.zookeeper.server import ZooKeeperServer
@@ -72,7 +73,7 @@ def zookeeper(
 
     Prints a line with the address for zookeeper.connect when it serves requests.
     """
-    properties = _read(config)
+    properties = {} if config is None else read_properties(config)
     folder = data or properties.pop("dataDir", None)
     if servers > 1:
         return serve(_ensemble(properties, folder, servers, port=port, heap_mb=heap_mb))
@@ -167,11 +168,3 @@ def _port_of(properties: Mapping[str, str], port: int | None) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) < 65536):
         raise WrongUsage(f'clientPort "{text}" is not a port', "give it a number from 0 to 65535")
     return int(text)
-
-
-def _read(path: str | None) -> dict[str, str]:
-    if path is None:
-        return {}
-    from headrace.cli.small_files import read_properties
-
-    return read_properties(path)

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
@@ -27,18 +27,12 @@ from headrace.cli.kafka import (
     read_metadata,
     settle,
 )
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-    TopicOption,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions, TopicOption
 from headrace.cli.output import Output, emit, table
 from headrace.cli.progress import Progress
 from headrace.cli.sizes import parse_bytes
-from headrace.cli.target import Target, parse_target
+from headrace.cli.spreading import Made
+from headrace.cli.target import Target
 
 app = typer.Typer(
     help="Measure throughput and latency of any broker.",
@@ -78,18 +72,32 @@ PlotOption = Annotated[
 ]
 
 
+class Place(NamedTuple):
+    """A topic of its own, or one that is there."""
+
+    topic: str | None
+    partitions: int
+    replicas: int | None
+
+
+def _place(
+    topic: TopicOption = None, partitions: PartitionsOption = 1, replicas: ReplicasOption = None
+) -> Place:
+    return Place(topic, partitions, replicas)
+
+
+PlaceOptions = Annotated[Place, Made(_place)]
+
+
 @app.command(epilog="Example: headrace bench throughput --records 1000000 --size 100 --acks 1")
 def throughput(
     records: Annotated[int, typer.Option("--records", min=1, help="Number of records.")] = 500_000,
     size: SizeOption = "100",
-    topic: TopicOption = None,
-    partitions: PartitionsOption = 1,
-    replicas: ReplicasOption = None,
+    place: PlaceOptions = MADE,
     acks: AcksOption = "all",
     compression: CompressionOption = "none",
     payload: PayloadOption = Payload.RANDOM,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     plot: PlotOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -101,9 +109,8 @@ def throughput(
         "queue.buffering.max.messages": 1_000_000,
     }
     wish = (records, parse_bytes(size, "--size"), payload, None, settings)
-    phases = (produce,) if topic else (produce, consume)
-    target = parse_target(servers, properties)
-    _measure(target, topic, partitions, replicas, wish, phases, plot, output)
+    phases = (produce,) if place.topic else (produce, consume)
+    _measure(target, place, wish, phases, plot, output)
 
 
 @app.command(epilog="Example: headrace bench latency --rate 1000 --seconds 30 --plot latency.png")
@@ -111,14 +118,11 @@ def latency(
     rate: Annotated[float, typer.Option("--rate", min=0.1, help="Records per second.")] = 1000,
     seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="Duration.")] = 10,
     size: SizeOption = "100",
-    topic: TopicOption = None,
-    partitions: PartitionsOption = 1,
-    replicas: ReplicasOption = None,
+    place: PlaceOptions = MADE,
     acks: AcksOption = "all",
     compression: CompressionOption = "none",
     payload: PayloadOption = Payload.RANDOM,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     plot: PlotOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -126,8 +130,7 @@ def latency(
     settings = {"acks": acks, "compression.type": compression, "linger.ms": 0}
     count = max(round(rate * seconds), 1)
     wish = (count, parse_bytes(size, "--size"), payload, rate, settings)
-    target = parse_target(servers, properties)
-    _measure(target, topic, partitions, replicas, wish, (produce,), plot, output)
+    _measure(target, place, wish, (produce,), plot, output)
 
 
 @app.command("end-to-end", epilog="Example: headrace bench end-to-end --records 1000 --acks all")
@@ -138,33 +141,27 @@ def end_to_end(
         typer.Option("--rate", min=0.1, help="Records per second.", show_default="one by one"),
     ] = None,
     size: SizeOption = "100",
-    topic: TopicOption = None,
-    partitions: PartitionsOption = 1,
-    replicas: ReplicasOption = None,
+    place: PlaceOptions = MADE,
     acks: AcksOption = "all",
     payload: PayloadOption = Payload.RANDOM,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     plot: PlotOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Send records one by one and time each until a consumer has it."""
     wish = (records, max(parse_bytes(size, "--size"), 8), payload, rate, {"acks": acks})
-    target = parse_target(servers, properties)
-    _measure(target, topic, partitions, replicas, wish, (around,), plot, output)
+    _measure(target, place, wish, (around,), plot, output)
 
 
 def _measure(
     target: Target,
-    topic: str | None,
-    partitions: int,
-    replicas: int | None,
+    place: Place,
     wish: tuple[int, int, Payload, float | None, dict[str, Any]],
     phases: tuple[Phase, ...],
     plot: Path | None,
     output: Output,
 ) -> None:
-    with _topic(target, topic, partitions, replicas) as (name, count):
+    with _topic(target, place) as (name, count):
         work = Work(target, name, count, *wish)
         runs = []
         for phase in phases:
@@ -182,21 +179,19 @@ def _measure(
 
 
 @contextmanager
-def _topic(
-    target: Target, name: str | None, partitions: int, replicas: int | None
-) -> Iterator[tuple[str, int]]:
+def _topic(target: Target, place: Place) -> Iterator[tuple[str, int]]:
     """The topic and how many partitions it has; a new one is removed at the end."""
     admin = open_admin(target)
-    if name is not None:
-        found = find_topic(read_metadata(admin, target), name)
-        yield name, len(found.partitions)
+    if place.topic is not None:
+        found = find_topic(read_metadata(admin, target), place.topic)
+        yield place.topic, len(found.partitions)
         return
     made = f"headrace-bench-{uuid.uuid4().hex[:8]}"
     with explained(target):
-        new = admin_api().NewTopic(made, partitions, replicas or -1)
+        new = admin_api().NewTopic(made, place.partitions, place.replicas or -1)
         futures = admin.create_topics([new], operation_timeout=TIMEOUT_S)
     raise_all(settle(futures, target, "topic")[1])
     try:
-        yield made, partitions
+        yield made, place.partitions
     finally:
         settle(admin.delete_topics([made], operation_timeout=TIMEOUT_S), target, "topic")

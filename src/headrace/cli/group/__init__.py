@@ -11,15 +11,8 @@ from headrace.cli.failures import WrongUsage, did_you_mean
 from headrace.cli.group import describe, remove, reset
 from headrace.cli.group.view import STATES, list_groups
 from headrace.cli.kafka import open_admin
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
-from headrace.cli.target import parse_target
 
 app = typer.Typer(help="List, describe, reset and delete consumer groups.")
 
@@ -42,8 +35,7 @@ def list_command(
     kind: Annotated[
         GroupType | None, typer.Option("--type", help="Only groups of this protocol.")
     ] = None,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List groups with their protocol and state."""
@@ -53,7 +45,6 @@ def list_command(
             hint = did_you_mean(word.capitalize(), STATES) or f"the states are {', '.join(STATES)}"
             raise WrongUsage(f'"{word}" is not a state of a group', hint)
     wanted = {known[word.lower()] for word in state}
-    target = parse_target(servers, properties)
     rows = [
         listed._asdict()
         for listed in list_groups(open_admin(target), target)

@@ -15,27 +15,19 @@ from headrace.cli.group.offsets import read_committed
 from headrace.cli.group.options import GroupName, GroupNames, ScopeOption, YesFlag, parse_scope
 from headrace.cli.group.view import TopicPart, require_groups
 from headrace.cli.kafka import TIMEOUT_S, open_admin, raise_all, settle
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
-from headrace.cli.target import Target, parse_target
+from headrace.cli.target import Target
 from headrace.errors import Error
 
 
 def delete(
     groups: GroupNames,
     yes: YesFlag = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Delete groups without members, and all their offsets. Asks for confirmation on a terminal."""
-    target = parse_target(servers, properties)
     admin = open_admin(target)
     found, failures = require_groups(admin, target, groups)
     names = []
@@ -71,15 +63,13 @@ def _still_busy(name: str, members: int) -> Failure:
 def delete_offsets(
     group: GroupName,
     topic: ScopeOption = NONE_GIVEN,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Delete committed offsets of topics that no member of the group is subscribed to."""
     if not topic:
         raise WrongUsage("no topic is named", "give --topic TOPIC or --topic TOPIC:0,1")
     scope = parse_scope(topic)
-    target = parse_target(servers, properties)
     admin = open_admin(target)
     raise_all(require_groups(admin, target, [group])[1])
     committed = read_committed(admin, target, group)
@@ -155,14 +145,12 @@ def remove_members(
         ),
     ] = NONE_GIVEN,
     everyone: Annotated[bool, typer.Option("--all", help="All members.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Remove members from a group, such as static members of a lost host; a live one rejoins."""
     if everyone == bool(member or instance):
         raise WrongUsage("no member is named", "give --member, --instance or --all")
-    target = parse_target(servers, properties)
     admin = open_admin(target)
     found, failures = require_groups(admin, target, [group])
     raise_all(failures)

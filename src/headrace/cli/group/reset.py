@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
 
 import typer
@@ -38,16 +37,11 @@ from headrace.cli.kafka import (
     raise_all,
     read_metadata,
 )
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
 from headrace.cli.positions import parse_time
-from headrace.cli.target import Target, parse_target
+from headrace.cli.small_files import read_text
+from headrace.cli.target import Target
 from headrace.types import Offset
 
 if TYPE_CHECKING:
@@ -83,7 +77,7 @@ CurrentFlag: TypeAlias = Annotated[
     ),
 ]
 FileOption: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="CSV", help="Lines of TOPIC,PARTITION,OFFSET.")
+    str | None, typer.Option(metavar="CSV", help="Lines of TOPIC,PARTITION,OFFSET.")
 ]
 ZooKeeperOption: TypeAlias = Annotated[
     str | None,
@@ -123,8 +117,7 @@ def reset(
         bool, typer.Option("--execute", help="Execute the plan; without it nothing is changed.")
     ] = False,
     export: Annotated[bool, typer.Option("--export", help="Print the plan as CSV.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Reset the committed offsets of a group; a dry run unless --execute is given."""
@@ -151,7 +144,6 @@ def reset(
     if from_zookeeper is not None:
         listed = read_legacy_offsets(from_zookeeper, group)
     scope = parse_scope(topic)
-    target = parse_target(servers, properties)
     admin = open_admin(target)
     found = _find(admin, target, group)
     committed = read_committed(admin, target, group)
@@ -168,6 +160,10 @@ def reset(
     _tell(steps, output, executed=execute)
     if not execute:
         _say_what_keeps_it_a_plan(found)
+
+
+def _read(path: str) -> str:
+    return read_text(path, f"--from-file {path}", max_bytes=MAX_FILE_BYTES)
 
 
 def choose_wish(given: Mapping[Kind, Any], *, now_ms: int) -> Wish:
@@ -191,17 +187,6 @@ def choose_wish(given: Mapping[Kind, Any], *, now_ms: int) -> Wish:
     if kind is Kind.DURATION:
         return Wish(kind, max(now_ms - parse_duration_ms(value, "--by-duration"), 0))
     return Wish(kind, value if kind in (Kind.SHIFT, Kind.OFFSET) else 0)
-
-
-def _read(path: Path) -> str:
-    try:
-        with path.open(encoding="utf-8") as file:
-            text = file.read(MAX_FILE_BYTES + 1)
-    except (OSError, UnicodeDecodeError) as error:
-        raise WrongUsage(f"--from-file {path} cannot be read ({error})") from None
-    if len(text) > MAX_FILE_BYTES:
-        raise WrongUsage(f"--from-file {path} is larger than {MAX_FILE_BYTES} bytes", "split it")
-    return text
 
 
 def _find(admin: AdminClient, target: Target, name: str) -> Group:

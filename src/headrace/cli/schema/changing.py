@@ -8,17 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.options import NONE_GIVEN, OutputOption
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption
 from headrace.cli.output import Output, emit_rows
 from headrace.cli.schema.files import FileArgument, ReferenceOption, TypeOption, read_draft
-from headrace.cli.schema.registry import (
-    DEFAULT_URL,
-    Refused,
-    Registry,
-    RegistryOption,
-    RegistryProperties,
-    SubjectArgument,
-)
+from headrace.cli.schema.registry import Refused, Registry, ServerOptions, SubjectArgument
 
 _SOFT_DELETED = (40404, 40406)
 
@@ -44,12 +37,11 @@ def register_schema(
             "--version", min=1, metavar="N", help="Register as this version; needs mode IMPORT."
         ),
     ] = None,
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Register a schema; an existing one keeps its version and id."""
-    with Registry(registry, properties) as server:
+    with server:
         body = read_draft(file, schema_type, reference).as_request()
         body |= {
             key: given
@@ -77,8 +69,7 @@ def delete(
         bool, typer.Option("--permanent", help="Hard delete: the id can no longer be read.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Delete a subject or one version. Asks for confirmation on a terminal."""
@@ -90,7 +81,7 @@ def delete(
     manner = "for good" if permanent else "(it can be registered again under the same id)"
     if not yes and sys.stdin.isatty() and not typer.confirm(f"Delete {what} {manner}?"):
         raise Failure("nothing was deleted")
-    with Registry(registry, properties) as server:
+    with server:
         path = (
             ["subjects", subject] if version is None else ["subjects", subject, "versions", version]
         )

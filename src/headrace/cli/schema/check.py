@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headrace.cli.options import NONE_GIVEN, OutputOption
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption
 from headrace.cli.output import Output, emit
 from headrace.cli.schema.files import (
     Draft,
@@ -19,13 +19,7 @@ from headrace.cli.schema.files import (
     TypeOption,
     read_draft,
 )
-from headrace.cli.schema.registry import (
-    DEFAULT_URL,
-    Registry,
-    RegistryOption,
-    RegistryProperties,
-    SubjectArgument,
-)
+from headrace.cli.schema.registry import Registry, ServerOptions, SubjectArgument
 
 INCOMPATIBLE = 1
 
@@ -44,12 +38,11 @@ def check(
     ] = None,
     schema_type: TypeOption = None,
     reference: ReferenceOption = NONE_GIVEN,
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> int:
     """Check a schema against a subject; exit code 1 if it is not compatible."""
-    with Registry(registry, properties) as server:
+    with server:
         draft = read_draft(file, schema_type, reference)
         path = ["compatibility", "subjects", subject, "versions"]
         if version is not None:

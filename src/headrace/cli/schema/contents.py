@@ -12,15 +12,9 @@ import typer
 
 from headrace.cli.completion import complete_subject
 from headrace.cli.failures import WrongUsage
-from headrace.cli.options import NONE_GIVEN, OutputOption
+from headrace.cli.options import MADE, OutputOption
 from headrace.cli.output import Output, emit, emit_rows
-from headrace.cli.schema.registry import (
-    DEFAULT_URL,
-    Refused,
-    Registry,
-    RegistryOption,
-    RegistryProperties,
-)
+from headrace.cli.schema.registry import Refused, Registry, ServerOptions
 
 AVRO = "AVRO"
 """The format of a schema whose answer names none."""
@@ -34,13 +28,12 @@ def list_schemas(
     deleted: Annotated[
         bool, typer.Option("--deleted", help="Include soft-deleted versions.")
     ] = False,
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List subjects with the id and format of their last version."""
     query = {"latestOnly": not versions, "deleted": deleted, "subjectPrefix": _prefix(pattern)}
-    with Registry(registry, properties) as server:
+    with server:
         found = list(server.pages("schemas", query=query))
     rows = [
         {
@@ -91,14 +84,13 @@ def get(
         bool, typer.Option("--raw", help="The text alone, as it is registered.")
     ] = False,
     deleted: Annotated[bool, typer.Option("--deleted", help="Also if it is soft-deleted.")] = False,
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show one schema: of a subject, or by its id or GUID."""
     if sum(given is not None for given in (subject, schema_id, guid)) != 1:
         raise WrongUsage("one of SUBJECT, --id and --guid is needed", "give exactly one of them")
-    with Registry(registry, properties) as server:
+    with server:
         query = {"format": form, "deleted": deleted or None}
         if subject is not None:
             found = get_version(server, subject, version, query)

@@ -6,7 +6,6 @@ The format is told by `--type`, or else by the end of the file's name. Reference
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 import typer
 
 from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.small_files import read_text
 
 MAX_SCHEMA_BYTES: Final = 10 << 20
 _SUFFIXES: Final = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
@@ -65,7 +65,8 @@ class Draft(NamedTuple):
 def read_draft(path: str, given: Type | None, references: Sequence[str]) -> Draft:
     """The schema in a file."""
     schema_type = given.value.upper() if given else _SUFFIXES.get(Path(path).suffix, "AVRO")
-    return Draft(schema_type, _read(path), tuple(map(parse_reference, references)))
+    text = read_text(path, f"the schema {path}", failure=Failure, max_bytes=MAX_SCHEMA_BYTES)
+    return Draft(schema_type, text, tuple(map(parse_reference, references)))
 
 
 def parse_reference(text: str) -> dict[str, Any]:
@@ -77,19 +78,3 @@ def parse_reference(text: str) -> dict[str, Any]:
             f'--reference "{text}" is not a reference', "write --reference NAME=SUBJECT:VERSION"
         )
     return {"name": name, "subject": subject, "version": int(version)}
-
-
-def _read(path: str) -> str:
-    try:
-        if path == "-":
-            raw = sys.stdin.buffer.read(MAX_SCHEMA_BYTES + 1)
-        else:
-            with open(path, "rb") as file:
-                raw = file.read(MAX_SCHEMA_BYTES + 1)
-        text = raw.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise Failure(f"the schema {path} cannot be read ({reason})") from None
-    if len(raw) > MAX_SCHEMA_BYTES:
-        raise Failure(f"the schema {path} is larger than {MAX_SCHEMA_BYTES} bytes")
-    return text

@@ -16,7 +16,8 @@ import typer
 from headrace.cli import profiles
 from headrace.cli.completion import complete_subject
 from headrace.cli.failures import Failure, did_you_mean
-from headrace.cli.options import parse_pairs
+from headrace.cli.options import NONE_GIVEN, parse_pairs
+from headrace.cli.spreading import Made
 
 if TYPE_CHECKING:
     from headrace.client.registry import RegistryClient
@@ -191,3 +192,13 @@ class Registry:
         known = self.pages("subjects", query={})
         hint = did_you_mean(subject, known) or 'see "headrace schema list"'
         return Failure(f'there is no subject "{subject}"', hint)
+
+
+def _server(
+    registry: RegistryOption = DEFAULT_URL, properties: RegistryProperties = NONE_GIVEN
+) -> Registry:
+    return Registry(registry, properties)
+
+
+ServerOptions: TypeAlias = Annotated[Registry, Made(_server)]
+"""The registry that a command talks to, of `-r` and `-X`; use as a context manager."""

@@ -8,14 +8,9 @@ import typer
 
 from headrace.cli.completion import complete_subject
 from headrace.cli.failures import WrongUsage
-from headrace.cli.options import NONE_GIVEN, OutputOption
+from headrace.cli.options import MADE, OutputOption
 from headrace.cli.output import Output, emit
-from headrace.cli.schema.registry import (
-    DEFAULT_URL,
-    Registry,
-    RegistryOption,
-    RegistryProperties,
-)
+from headrace.cli.schema.registry import Registry, ServerOptions
 
 SubjectOrAll: TypeAlias = Annotated[
     str | None,
@@ -66,8 +61,7 @@ def config(
     delete: Annotated[
         bool, typer.Option("--delete", help="Remove the setting; the default applies again.")
     ] = False,
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show or change the settings of a subject, or of the whole registry."""
@@ -81,7 +75,7 @@ def config(
     body = {key: value for key, value in wanted.items() if value is not None}
     if delete and body:
         raise WrongUsage("--delete and new settings exclude each other", "leave one of them out")
-    with Registry(registry, properties) as server:
+    with server:
         path = _path("config", subject)
         if delete:
             server.ask("DELETE", *path)
@@ -106,14 +100,13 @@ def mode(
     delete: Annotated[
         bool, typer.Option("--delete", help="Remove the setting; the default applies again.")
     ] = False,
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show or change whether a subject, or the whole registry, accepts new schemas."""
     if delete and wanted:
         raise WrongUsage("--delete and --set exclude each other", "leave one of them out")
-    with Registry(registry, properties) as server:
+    with server:
         path = _path("mode", subject)
         if delete:
             server.ask("DELETE", *path)

@@ -12,15 +12,9 @@ from typing import Annotated
 import typer
 
 from headrace.cli.failures import Failure
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit, table
-from headrace.cli.target import Target, parse_target
+from headrace.cli.target import Target
 from headrace.cli.top.figures import (
     BROKER_COLUMNS,
     GROUP_COLUMNS,
@@ -50,12 +44,10 @@ def top(
     ] = False,
     sort: Annotated[Sort, typer.Option("--sort", help="Sort by this column.")] = Sort.RATE,
     internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Watch brokers, topics and groups: records per second, sizes, lag."""
-    target = parse_target(servers, properties)
     patient = Target(target.addresses, {**_PATIENCE, **target.properties})
     if once or output is not Output.TABLE:
         figures = _over_one_interval(patient, interval, sort, internal=internal)

@@ -21,16 +21,9 @@ from headrace.cli.direct import open_brokers
 from headrace.cli.durations import parse_duration_ms, show_duration
 from headrace.cli.failures import Failure, WrongUsage, did_you_mean
 from headrace.cli.kafka import raise_all
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit, emit_rows, table
 from headrace.cli.record_text import iso_timestamp
-from headrace.cli.target import parse_target
 from headrace.cli.transaction import ending
 
 app = typer.Typer(help="List transactions, find hanging ones and abort them.")
@@ -60,8 +53,7 @@ def list_command(
         str | None,
         typer.Option(metavar="DURATION", help="Only transactions open for longer: 5m or PT5M."),
     ] = None,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List transactional ids with their producer and state."""
@@ -71,7 +63,6 @@ def list_command(
             hint = did_you_mean(word.capitalize(), STATES) or f"the states are {', '.join(STATES)}"
             raise WrongUsage(f'"{word}" is not a state of a transaction', hint)
     older_than_ms = None if older_than is None else parse_duration_ms(older_than, "--older-than")
-    target = parse_target(servers, properties)
     with open_brokers(target) as brokers:
         rows = [
             listed._asdict()
@@ -88,12 +79,10 @@ def list_command(
 @app.command(epilog="Example: headrace transaction describe billing-1")
 def describe(
     transactional_ids: Annotated[list[str], typer.Argument(metavar="ID…", show_default=False)],
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the producer, state and open transaction of transactional ids."""
-    target = parse_target(servers, properties)
     views: list[dict[str, Any]] = []
     failures: list[Failure] = []
     now_ms = time.time_ns() // 1_000_000
@@ -140,15 +129,13 @@ def _as_text(view: dict[str, Any]) -> str:
 @app.command(epilog="Example: headrace transaction producers orders:0")
 def producers(
     where: Annotated[str, typer.Argument(metavar="TOPIC:PARTITION", show_default=False)],
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the active producers of a partition and where their open transactions begin."""
     topic, colon, number = where.rpartition(":")
     if not colon or not topic or not (number.isdecimal() and len(number) < 10):
         raise WrongUsage(f'"{where}" is not a partition', "write TOPIC:PARTITION, such as orders:0")
-    target = parse_target(servers, properties)
     with open_brokers(target) as brokers:
         rows = [_producer(each) for each in describe_producers(brokers, topic, [int(number)])]
     emit_rows(rows, output, _PRODUCER_COLUMNS)
@@ -180,13 +167,11 @@ def find_hanging_command(
             help="Only transactions without a write for this long: 5m or PT5M.",
         ),
     ] = "15m",
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Find transactions that are open in a partition and that no coordinator will end."""
     older_than_ms = parse_duration_ms(older_than, "--older-than")
-    target = parse_target(servers, properties)
     now_ms = time.time_ns() // 1_000_000
     with open_brokers(target) as brokers:
         found = find_hanging(

@@ -17,15 +17,8 @@ from headrace.cli.administration.transactions import (
 from headrace.cli.completion import complete_topic
 from headrace.cli.direct import Brokers, open_brokers
 from headrace.cli.failures import Failure
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
-from headrace.cli.target import parse_target
 
 
 def abort(
@@ -53,12 +46,10 @@ def abort(
     force: Annotated[
         bool, typer.Option("--force", help="Also if a coordinator still manages it.")
     ] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Write the abort marker of a hanging transaction into its partition."""
-    target = parse_target(servers, properties)
     with open_brokers(target) as brokers:
         producer = _find(brokers, topic, partition, start_offset)
         if not force:
@@ -105,12 +96,10 @@ def _require_hanging(brokers: Brokers, producer: ProducerState) -> None:
 
 def force_terminate(
     transactional_id: Annotated[str, typer.Argument(metavar="ID", show_default=False)],
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Abort the open transaction of a transactional id and fence its producer."""
-    target = parse_target(servers, properties)
     began = time.monotonic()
     with open_brokers(target) as brokers:
         before, now = terminate(brokers, transactional_id)
