@@ -31,7 +31,7 @@ from headrace.cli import (
 from headrace.cli import run as run_command
 from headrace.cli.dump_log import command as dump_log
 from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.spreading import spread_all
+from headrace.cli.parameters import option, spread_all
 
 app = typer.Typer(
     name="headrace",
@@ -53,25 +53,21 @@ def _show_version(wanted: bool) -> None:
 def root(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
-        ),
+        option("--version", "Print the version and exit.", callback=_show_version, is_eager=True),
     ] = False,
     debug: Annotated[
         bool,
-        typer.Option(
-            "--debug",
-            help="Print the stack trace of a failure; allowed anywhere on the command line.",
+        option(
+            "--debug", "Print the stack trace of a failure; allowed anywhere on the command line."
         ),
     ] = False,
     named: Annotated[
         str | None,
-        typer.Option(
-            "--profile",
-            metavar="NAME",
+        option(
+            "--profile NAME",
+            "Use this profile (see headrace profile); allowed anywhere on the command line.",
             envvar="HEADRACE_PROFILE",
             autocompletion=profile.complete_profile,
-            help="Use this profile (see headrace profile); allowed anywhere on the command line.",
         ),
     ] = None,
 ) -> None:

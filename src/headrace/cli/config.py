@@ -20,6 +20,7 @@ from headrace.cli.kafka import (
 )
 from headrace.cli.options import MADE, OutputOption, TargetOptions, parse_pairs
 from headrace.cli.output import Output, emit_rows
+from headrace.cli.parameters import argument, option
 from headrace.cli.target import Target
 
 if TYPE_CHECKING:
@@ -35,10 +36,8 @@ class Entity(StrEnum):
     BROKER = "broker"
 
 
-EntityType = Annotated[Entity, typer.Argument(metavar="topic|broker", show_default=False)]
-EntityName = Annotated[
-    str, typer.Argument(metavar="NAME", help="A topic, or a broker's id.", show_default=False)
-]
+EntityType = Annotated[Entity, argument("topic|broker")]
+EntityName = Annotated[str, argument("NAME", "A topic, or a broker's id.")]
 
 
 def _resource(entity: str, name: str) -> Any:
@@ -63,7 +62,7 @@ def _require(admin: AdminClient, target: Target, entity: str, name: str) -> None
 def describe(
     entity: EntityType,
     name: EntityName,
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Include defaults.")] = False,
+    everything: Annotated[bool, option("--all -a", "Include defaults.")] = False,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -101,7 +100,7 @@ def source_name(source: int) -> str:
 def set_configs(
     entity: EntityType,
     name: EntityName,
-    pairs: Annotated[list[str], typer.Argument(metavar="KEY=VALUE…", show_default=False)],
+    pairs: Annotated[list[str], argument("KEY=VALUE…")],
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -119,7 +118,7 @@ def set_configs(
 def delete(
     entity: EntityType,
     name: EntityName,
-    keys: Annotated[list[str], typer.Argument(metavar="KEY…", show_default=False)],
+    keys: Annotated[list[str], argument("KEY…")],
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:

@@ -30,6 +30,7 @@ from headrace.cli.kafka import (
 from headrace.cli.lines import counted
 from headrace.cli.options import MADE, TargetOptions, TopicOption, choose_topic
 from headrace.cli.output import Output
+from headrace.cli.parameters import argument, option
 from headrace.cli.positions import parse_position
 from headrace.cli.ranges import Range, resolve
 from headrace.cli.record_json import to_json
@@ -68,20 +69,17 @@ Examples:
 
 TopicsArgument: TypeAlias = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="TOPIC…",
-        help="One topic; with --group, any number.",
-        show_default=False,
+    argument(
+        "TOPIC…",
+        "One topic; with --group, any number.",
         autocompletion=complete_topic,
     ),
 ]
 GroupOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--group",
-        "-g",
-        metavar="GROUP",
-        help="Join this consumer group and commit offsets.",
+    option(
+        "--group -g GROUP",
+        "Join this consumer group and commit offsets.",
         autocompletion=complete_group,
     ),
 ]
@@ -91,41 +89,31 @@ ProtocolOption: TypeAlias = Annotated[
 ]
 PartitionsOption: TypeAlias = Annotated[
     list[int] | None,
-    typer.Option(
-        "--partition", "-p", metavar="N", min=0, help="Read only this partition; may be repeated."
-    ),
+    option("--partition -p N", "Read only this partition; may be repeated.", min=0),
 ]
 FromOption: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--from",
-        metavar="POSITION",
-        help="beginning, end, an offset, -N for the last N of each partition, @MILLISECONDS, "
+    option(
+        "--from POSITION",
+        "beginning, end, an offset, -N for the last N of each partition, @MILLISECONDS, "
         "@-15m, or a date such as 2026-05-01T10:00:00Z. With --group earliest or latest, for a "
         "group without offsets.",
     ),
 ]
 ToOption: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--to", metavar="POSITION", help="Stop before this position; end is the end of the log now."
-    ),
+    option("--to POSITION", "Stop before this position; end is the end of the log now."),
 ]
 MaxOption: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--max-messages", "-n", metavar="N", min=1, help="Stop after this number of records."
-    ),
+    option("--max-messages -n N", "Stop after this number of records.", min=1),
 ]
-FollowFlag: TypeAlias = Annotated[
-    bool, typer.Option("--follow", "-f", help="Wait for new records at the end.")
-]
+FollowFlag: TypeAlias = Annotated[bool, option("--follow -f", "Wait for new records at the end.")]
 TemplateOption: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--format",
-        metavar="TEXT",
-        help="%t topic, %p partition, %o offset, %k key, %v value, %h headers, %T milliseconds, "
+    option(
+        "--format TEXT",
+        "%t topic, %p partition, %o offset, %k key, %v value, %h headers, %T milliseconds, "
         "%d date, %K %V sizes, %% percent; \\n \\t \\r \\0 \\xHH.",
     ),
 ]
@@ -140,15 +128,11 @@ ValueFormat: TypeAlias = Annotated[
         "text."
     ),
 ]
-NullOption: TypeAlias = Annotated[
-    str, typer.Option("--null-marker", metavar="TEXT", help="Text printed for null.")
-]
+NullOption: TypeAlias = Annotated[str, option("--null-marker TEXT", "Text printed for null.")]
 OutputOption: TypeAlias = Annotated[
     Output | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="Print a table, or a JSON or YAML document per record, instead of --format.",
+    option(
+        "--output -o", "Print a table, or a JSON or YAML document per record, instead of --format."
     ),
 ]
 

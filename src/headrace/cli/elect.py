@@ -12,6 +12,7 @@ from headrace.cli.completion import complete_topic
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
+from headrace.cli.parameters import argument, option
 from headrace.errors import Error
 from headrace.types import TopicPartition
 
@@ -19,31 +20,25 @@ EPILOG = "Example: headrace topic elect orders --preferred"
 
 TopicNames = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="TOPIC…",
-        help="Default: all topics.",
-        autocompletion=complete_topic,
-        show_default=False,
-    ),
+    argument("TOPIC…", "Default: all topics.", autocompletion=complete_topic),
 ]
 
 
 def elect(
     names: TopicNames = None,
     preferred: Annotated[
-        bool, typer.Option("--preferred", help="Elect the preferred replica, if it is in sync.")
+        bool, option("--preferred", "Elect the preferred replica, if it is in sync.")
     ] = False,
     unclean: Annotated[
         bool,
-        typer.Option(
-            "--unclean",
-            help="Elect any live replica where there is no leader. Records may be lost.",
+        option(
+            "--unclean", "Elect any live replica where there is no leader. Records may be lost."
         ),
     ] = False,
     partition: Annotated[
-        int | None, typer.Option("--partition", "-p", min=0, help="Only this partition.")
+        int | None, option("--partition -p", "Only this partition.", min=0)
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Annotated[bool, option("--yes -y", "Do not ask for confirmation.")] = False,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:

@@ -10,13 +10,13 @@ import typer
 from headrace.cli.completion import complete_topic
 from headrace.cli.failures import WrongUsage
 from headrace.cli.output import Output
-from headrace.cli.spreading import Made
+from headrace.cli.parameters import Made, argument, option
 from headrace.cli.target import Target, parse_target
 
 DEFAULT_SERVERS = "127.0.0.1:9092"
 NONE_GIVEN: list[str] = []
 MADE: Final[Any] = None
-"""The default of a parameter that is made of options; see `spreading`."""
+"""The default of a parameter that is made of options; see `parameters`."""
 
 SERVER_FLAGS: Final = ("--bootstrap-server", "--bootstrap-servers", "-b")
 """Kafka's tools say the one, its clients the other: every command takes both."""
@@ -32,12 +32,9 @@ Servers: TypeAlias = Annotated[
 ]
 Properties: TypeAlias = Annotated[
     list[str],
-    typer.Option(
-        "--client-property",
-        "-X",
-        metavar="KEY=VALUE",
-        help="A setting of the client, such as security.protocol=SSL; @FILE reads a file of them.",
-        show_default=False,
+    option(
+        "--client-property -X KEY=VALUE",
+        "A setting of the client, such as security.protocol=SSL; @FILE reads a file of them.",
     ),
 ]
 
@@ -48,20 +45,14 @@ def _target(servers: Servers = DEFAULT_SERVERS, properties: Properties = NONE_GI
 
 TargetOptions: TypeAlias = Annotated[Target, Made(_target)]
 """The brokers that a command talks to, of `-b` and `-X`."""
-OutputOption: TypeAlias = Annotated[Output, typer.Option("--output", "-o", help="Output format.")]
-TopicNames: TypeAlias = Annotated[
-    list[str], typer.Argument(metavar="TOPIC…", autocompletion=complete_topic, show_default=False)
-]
-TopicName: TypeAlias = Annotated[
-    str, typer.Argument(metavar="TOPIC", autocompletion=complete_topic, show_default=False)
-]
+OutputOption: TypeAlias = Annotated[Output, option("--output -o", "Output format.")]
+TopicNames: TypeAlias = Annotated[list[str], argument("TOPIC…", autocompletion=complete_topic)]
+TopicName: TypeAlias = Annotated[str, argument("TOPIC", autocompletion=complete_topic)]
 TopicOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--topic",
-        "-t",
-        metavar="TOPIC",
-        help="The topic, if it is not given as the first argument.",
+    option(
+        "--topic -t TOPIC",
+        "The topic, if it is not given as the first argument.",
         autocompletion=complete_topic,
     ),
 ]

@@ -33,6 +33,7 @@ from headrace.cli.options import (
     parse_pairs,
 )
 from headrace.cli.output import Output
+from headrace.cli.parameters import argument, option
 from headrace.cli.positions import parse_time
 from headrace.cli.progress import Progress
 from headrace.cli.record_json import Draft
@@ -70,60 +71,35 @@ class Acks(StrEnum):
 
 WordsArgument: TypeAlias = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="TOPIC [FILE…]",
-        help="The topic, and files to read instead of standard input.",
-        show_default=False,
+    argument(
+        "TOPIC [FILE…]",
+        "The topic, and files to read instead of standard input.",
         autocompletion=complete_topic,
     ),
 ]
 FormOption: TypeAlias = Annotated[
-    Form, typer.Option("--format", help="Input format of a line: a value, or a JSON object.")
+    Form, option("--format", "Input format of a line: a value, or a JSON object.")
 ]
-KeyOption: TypeAlias = Annotated[
-    str | None, typer.Option("--key", "-k", metavar="TEXT", help="The key of every record.")
-]
+KeyOption: TypeAlias = Annotated[str | None, option("--key -k TEXT", "The key of every record.")]
 SeparatorOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--key-separator", "-K", metavar="TEXT", help="Text that separates key and value in a line."
-    ),
+    option("--key-separator -K TEXT", "Text that separates key and value in a line."),
 ]
 HeaderOption: TypeAlias = Annotated[
     list[str],
-    typer.Option(
-        "--header",
-        "-H",
-        metavar="KEY=VALUE",
-        help="A header of every record; may be repeated.",
-        show_default=False,
-    ),
+    option("--header -H KEY=VALUE", "A header of every record; may be repeated."),
 ]
 NullOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--null-marker",
-        metavar="TEXT",
-        help="Write this text as null; a null value is a tombstone.",
-    ),
+    option("--null-marker TEXT", "Write this text as null; a null value is a tombstone."),
 ]
 PartitionOption: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--partition",
-        "-p",
-        metavar="N",
-        min=0,
-        help="The partition. Default: chosen by the hash of the key.",
-    ),
+    option("--partition -p N", "The partition. Default: chosen by the hash of the key.", min=0),
 ]
 TimestampOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--timestamp",
-        metavar="TIME",
-        help="Timestamp of every record: @MILLISECONDS, @-15m or a date.",
-    ),
+    option("--timestamp TIME", "Timestamp of every record: @MILLISECONDS, @-15m or a date."),
 ]
 KeyFormat: TypeAlias = Annotated[
     Format, typer.Option(help="Encoding of keys in the input; see --value-format.")
@@ -137,21 +113,14 @@ ValueFormat: TypeAlias = Annotated[
 ]
 KeySchemaId: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--key-schema-id", metavar="ID", min=1, help="Encode keys with this schema of the registry."
-    ),
+    option("--key-schema-id ID", "Encode keys with this schema of the registry.", min=1),
 ]
 ValueSchemaId: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--value-schema-id",
-        metavar="ID",
-        min=1,
-        help="Encode values with this schema of the registry.",
-    ),
+    option("--value-schema-id ID", "Encode values with this schema of the registry.", min=1),
 ]
 CompressionOption: TypeAlias = Annotated[
-    Compression, typer.Option("--compression", "-z", help="Compression codec.")
+    Compression, option("--compression -z", "Compression codec.")
 ]
 AcksOption: TypeAlias = Annotated[
     Acks,
@@ -159,27 +128,18 @@ AcksOption: TypeAlias = Annotated[
 ]
 IdempotentFlag: TypeAlias = Annotated[
     bool,
-    typer.Option("--idempotent", help="Use an idempotent producer: retries cause no duplicates."),
+    option("--idempotent", "Use an idempotent producer: retries cause no duplicates."),
 ]
 TransactionalIdOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--transactional-id",
-        metavar="ID",
-        help="Write in a transaction with this transactional id.",
-    ),
+    option("--transactional-id ID", "Write in a transaction with this transactional id."),
 ]
 TransactionSizeOption: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--transaction-size",
-        metavar="N",
-        min=1,
-        help="Records in a transaction; default: all in one.",
-    ),
+    option("--transaction-size N", "Records in a transaction; default: all in one.", min=1),
 ]
 CreateFlag: TypeAlias = Annotated[
-    bool, typer.Option("--create-topic", help="Create the topic if it does not exist.")
+    bool, option("--create-topic", "Create the topic if it does not exist.")
 ]
 
 
@@ -254,9 +214,9 @@ def _settings(
     """What acks and transactions ask of the client, or why they cannot be had together."""
     if transaction_size is not None and transactional_id is None:
         raise WrongUsage("--transaction-size needs --transactional-id", "name an id of your own")
-    for option, given in (("--idempotent", idempotent), ("--transactional-id", transactional_id)):
+    for flag, given in (("--idempotent", idempotent), ("--transactional-id", transactional_id)):
         if given and acks is not Acks.ALL:
-            raise WrongUsage(f"{option} needs --acks all", "leave --acks out")
+            raise WrongUsage(f"{flag} needs --acks all", "leave --acks out")
     settings: dict[str, Any] = {"acks": acks.value, "linger.ms": 5}
     if transactional_id is not None:
         return settings | {"transactional.id": transactional_id}

@@ -10,7 +10,7 @@ import typer
 from headrace.cli.failures import Failure, WrongUsage, did_you_mean
 from headrace.cli.options import MADE, OutputOption, TargetOptions, parse_pairs
 from headrace.cli.output import Output, emit_rows
-from headrace.cli.spreading import Made
+from headrace.cli.parameters import Made, argument, option
 
 if TYPE_CHECKING:
     from headrace.cli.administration.client import Admin
@@ -28,20 +28,14 @@ KEYS: Final = (
 )
 _COLUMNS: Final = ("user", "client_id", "ip", "quota", "value")
 
-User = Annotated[str | None, typer.Option("--user", metavar="USER", help="The user name.")]
-ClientId = Annotated[
-    str | None, typer.Option("--client-id", "--client", metavar="ID", help="The client id.")
-]
-Ip = Annotated[str | None, typer.Option("--ip", metavar="ADDRESS", help="The IP address.")]
-UserDefaults = Annotated[
-    bool, typer.Option("--user-defaults", help="Users without a quota of their own.")
-]
+User = Annotated[str | None, option("--user USER", "The user name.")]
+ClientId = Annotated[str | None, option("--client-id --client ID", "The client id.")]
+Ip = Annotated[str | None, option("--ip ADDRESS", "The IP address.")]
+UserDefaults = Annotated[bool, option("--user-defaults", "Users without a quota of their own.")]
 ClientDefaults = Annotated[
-    bool, typer.Option("--client-defaults", help="Client ids without a quota of their own.")
+    bool, option("--client-defaults", "Client ids without a quota of their own.")
 ]
-IpDefaults = Annotated[
-    bool, typer.Option("--ip-defaults", help="Addresses without a quota of their own.")
-]
+IpDefaults = Annotated[bool, option("--ip-defaults", "Addresses without a quota of their own.")]
 
 
 def _entity(
@@ -101,7 +95,7 @@ def list_quotas(
     "set", epilog="Example: headrace quota set --client-id etl consumer_byte_rate=10485760"
 )
 def set_quotas(
-    pairs: Annotated[list[str], typer.Argument(metavar="KEY=VALUE…", show_default=False)],
+    pairs: Annotated[list[str], argument("KEY=VALUE…")],
     entity: EntityOptions = MADE,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
@@ -126,7 +120,7 @@ def set_quotas(
 def delete(
     keys: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[KEY…]", help="The quotas to delete. Default: all."),
+        argument("[KEY…]", "The quotas to delete. Default: all."),
     ] = None,
     entity: EntityOptions = MADE,
     target: TargetOptions = MADE,

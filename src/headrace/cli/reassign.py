@@ -12,8 +12,6 @@ from collections.abc import Collection
 from typing import Annotated, Any, Final
 from zlib import crc32
 
-import typer
-
 from headrace.cli.administration import plans, throttles
 from headrace.cli.administration.client import Admin, connect, find_topic
 from headrace.cli.administration.plans import Assignment, BadPlan
@@ -21,6 +19,7 @@ from headrace.cli.administration.views import Reassignment, TopicView
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit, emit_rows, table
+from headrace.cli.parameters import argument, option
 from headrace.cli.progress import Progress
 from headrace.cli.small_files import read_text
 from headrace.types import TopicPartition
@@ -33,38 +32,36 @@ _COLUMNS: Final = ["topic", "partition", "replicas", "adding", "removing"]
 def reassign(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TOPIC…", help="The topics.", show_default=False),
+        argument("TOPIC…", "The topics."),
     ] = None,
     plan: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="A plan in JSON, as kafka-reassign-partitions reads it."),
+        option("FILE", "A plan in JSON, as kafka-reassign-partitions reads it."),
     ] = None,
     to_brokers: Annotated[
-        str | None, typer.Option(metavar="ID,…", help="Spread the topics over these brokers.")
+        str | None, option("ID,…", "Spread the topics over these brokers.")
     ] = None,
     drop_broker: Annotated[
         int | None,
-        typer.Option(metavar="ID", help="Move all replicas off this broker."),
+        option("ID", "Move all replicas off this broker."),
     ] = None,
     replication_factor: Annotated[
         int | None,
-        typer.Option("--replication-factor", "-r", min=1, help="Change the replication factor."),
+        option("--replication-factor -r", "Change the replication factor.", min=1),
     ] = None,
-    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel active reassignments.")] = False,
-    status: Annotated[bool, typer.Option("--status", help="Show active reassignments.")] = False,
+    cancel: Annotated[bool, option("--cancel", "Cancel active reassignments.")] = False,
+    status: Annotated[bool, option("--status", "Show active reassignments.")] = False,
     wait: Annotated[
         bool,
-        typer.Option("--wait", help="Wait for active reassignments, then remove the throttle."),
+        option("--wait", "Wait for active reassignments, then remove the throttle."),
     ] = False,
-    everything: Annotated[bool, typer.Option("--all", "-a", help="All topics.")] = False,
+    everything: Annotated[bool, option("--all -a", "All topics.")] = False,
     throttle: Annotated[
         int | None,
-        typer.Option(
-            metavar="BYTES/S", min=1, help="Replication throttle, in bytes per second per broker."
-        ),
+        option("BYTES/S", "Replication throttle, in bytes per second per broker.", min=1),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan only.")] = False,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for completion.")] = False,
+    dry_run: Annotated[bool, option("--dry-run", "Print the plan only.")] = False,
+    no_wait: Annotated[bool, option("--no-wait", "Do not wait for completion.")] = False,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:

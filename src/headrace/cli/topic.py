@@ -31,6 +31,7 @@ from headrace.cli.options import (
     parse_pairs,
 )
 from headrace.cli.output import Output, emit, emit_rows, table
+from headrace.cli.parameters import argument, option
 from headrace.cli.target import Target
 
 if TYPE_CHECKING:
@@ -41,13 +42,7 @@ app = typer.Typer(help="Create, inspect, change and delete topics.")
 
 Configs = Annotated[
     list[str],
-    typer.Option(
-        "--config",
-        "-c",
-        metavar="KEY=VALUE",
-        help="A topic configuration; may be repeated.",
-        show_default=False,
-    ),
+    option("--config -c KEY=VALUE", "A topic configuration; may be repeated."),
 ]
 
 
@@ -56,22 +51,17 @@ def create(
     names: TopicNames,
     partitions: Annotated[
         int | None,
-        typer.Option(
-            "--partitions", "-p", min=1, help="Number of partitions. Default: num.partitions."
-        ),
+        option("--partitions -p", "Number of partitions. Default: num.partitions.", min=1),
     ] = None,
     replication_factor: Annotated[
         int | None,
-        typer.Option(
-            "--replication-factor",
-            "-r",
-            min=1,
-            help="Replicas of each partition. Default: the broker's.",
+        option(
+            "--replication-factor -r", "Replicas of each partition. Default: the broker's.", min=1
         ),
     ] = None,
     config: Configs = NONE_GIVEN,
     if_not_exists: Annotated[
-        bool, typer.Option("--if-not-exists", help="Do nothing for topics that exist.")
+        bool, option("--if-not-exists", "Do nothing for topics that exist.")
     ] = False,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
@@ -100,7 +90,7 @@ def create(
 @app.command("list", epilog="Example: headrace topic list 'orders*' --output json")
 def list_topics(
     pattern: Annotated[str, typer.Argument(help="Shell pattern, such as 'orders*'.")] = "*",
-    internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
+    internal: Annotated[bool, option("--internal", "Include internal topics.")] = False,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -126,16 +116,14 @@ def _replication_factor(topic: TopicMetadata) -> int:
 def describe(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TOPIC…", autocompletion=complete_topic, show_default=False),
+        argument("TOPIC…", autocompletion=complete_topic),
     ] = None,
     under_replicated: Annotated[
-        bool, typer.Option("--under-replicated", help="Only under-replicated partitions.")
+        bool, option("--under-replicated", "Only under-replicated partitions.")
     ] = False,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Only partitions without a leader.")
-    ] = False,
+    offline: Annotated[bool, option("--offline", "Only partitions without a leader.")] = False,
     under_min_isr: Annotated[
-        bool, typer.Option("--under-min-isr", help="Only partitions below min.insync.replicas.")
+        bool, option("--under-min-isr", "Only partitions below min.insync.replicas.")
     ] = False,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
@@ -228,16 +216,12 @@ def alter(
     name: TopicName,
     partitions: Annotated[
         int | None,
-        typer.Option("--partitions", "-p", min=1, help="Increase to this number of partitions."),
+        option("--partitions -p", "Increase to this number of partitions.", min=1),
     ] = None,
     config: Configs = NONE_GIVEN,
     delete_config: Annotated[
         list[str],
-        typer.Option(
-            metavar="KEY",
-            help="Remove this configuration; the default applies again.",
-            show_default=False,
-        ),
+        option("KEY", "Remove this configuration; the default applies again."),
     ] = NONE_GIVEN,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
@@ -263,7 +247,7 @@ def alter(
 @app.command(epilog="Example: headrace topic delete orders --yes")
 def delete(
     names: TopicNames,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Annotated[bool, option("--yes -y", "Do not ask for confirmation.")] = False,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:

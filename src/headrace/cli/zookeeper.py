@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.parameters import option
 from headrace.cli.small_files import read_properties
 
 if TYPE_CHECKING:
@@ -43,30 +44,26 @@ Examples:
 def zookeeper(
     data: Annotated[
         str | None,
-        typer.Option("--data", metavar="DIR", help="The data folder.", show_default=False),
+        option("--data DIR", "The data folder."),
     ] = None,
     host: Annotated[
         str | None,
-        typer.Option("--host", help="The address to listen on.", show_default="127.0.0.1"),
+        option("--host", "The address to listen on.", show_default="127.0.0.1"),
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option("--port", help="The client port; 0 takes a free one.", show_default="2181"),
+        option("--port", "The client port; 0 takes a free one.", show_default="2181"),
     ] = None,
     config: Annotated[
         str | None,
-        typer.Option(
-            "--config", metavar="FILE", help="Read settings from a zookeeper.properties file."
-        ),
+        option("--config FILE", "Read settings from a zookeeper.properties file."),
     ] = None,
     servers: Annotated[
         int,
-        typer.Option(
-            "--servers", min=1, help="Number of servers, on consecutive ports from --port."
-        ),
+        option("--servers", "Number of servers, on consecutive ports from --port.", min=1),
     ] = 1,
     heap_mb: Annotated[
-        int, typer.Option("--heap-mb", min=16, help="Heap size of each server.")
+        int, option("--heap-mb", "Heap size of each server.", min=16)
     ] = DEFAULT_HEAP_MB,
 ) -> int:
     """Run a ZooKeeper server, or an ensemble, until Ctrl-C.

@@ -29,9 +29,9 @@ from headrace.cli.kafka import (
 )
 from headrace.cli.options import MADE, OutputOption, TargetOptions, TopicOption
 from headrace.cli.output import Output, emit, table
+from headrace.cli.parameters import Made, option
 from headrace.cli.progress import Progress
 from headrace.cli.sizes import parse_bytes
-from headrace.cli.spreading import Made
 from headrace.cli.target import Target
 
 app = typer.Typer(
@@ -43,32 +43,24 @@ _COLUMNS: Final = ("phase", "records", "failed", "seconds", "records_s", "mb_s")
 _LATENCIES: Final = ("avg_ms", "p50_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms")
 
 Phase = Callable[[Work, Tell], Run]
-SizeOption = Annotated[str, typer.Option("--size", metavar="SIZE", help="Size of a record.")]
-PartitionsOption = Annotated[
-    int, typer.Option("--partitions", min=1, help="Partitions of the new topic.")
-]
+SizeOption = Annotated[str, option("--size SIZE", "Size of a record.")]
+PartitionsOption = Annotated[int, option("--partitions", "Partitions of the new topic.", min=1)]
 ReplicasOption = Annotated[
     int | None,
-    typer.Option(
-        "--replicas", min=1, help="Replicas of the new topic.", show_default="the broker's default"
-    ),
+    option("--replicas", "Replicas of the new topic.", min=1, show_default="the broker's default"),
 ]
 PayloadOption = Annotated[
     Payload,
-    typer.Option("--payload", help="Content of the records: random does not compress, text does."),
+    option("--payload", "Content of the records: random does not compress, text does."),
 ]
-AcksOption = Annotated[
-    str, typer.Option("--acks", metavar="0|1|all", help="Acknowledgements to wait for.")
-]
+AcksOption = Annotated[str, option("--acks 0|1|all", "Acknowledgements to wait for.")]
 CompressionOption = Annotated[
     str,
-    typer.Option(
-        "--compression", metavar="CODEC", help="Compression codec: none, gzip, snappy, lz4, zstd."
-    ),
+    option("--compression CODEC", "Compression codec: none, gzip, snappy, lz4, zstd."),
 ]
 PlotOption = Annotated[
     Path | None,
-    typer.Option("--plot", metavar="FILE.png", help="Write a plot of throughput and latency."),
+    option("--plot FILE.png", "Write a plot of throughput and latency."),
 ]
 
 
@@ -91,7 +83,7 @@ PlaceOptions = Annotated[Place, Made(_place)]
 
 @app.command(epilog="Example: headrace bench throughput --records 1000000 --size 100 --acks 1")
 def throughput(
-    records: Annotated[int, typer.Option("--records", min=1, help="Number of records.")] = 500_000,
+    records: Annotated[int, option("--records", "Number of records.", min=1)] = 500_000,
     size: SizeOption = "100",
     place: PlaceOptions = MADE,
     acks: AcksOption = "all",
@@ -115,8 +107,8 @@ def throughput(
 
 @app.command(epilog="Example: headrace bench latency --rate 1000 --seconds 30 --plot latency.png")
 def latency(
-    rate: Annotated[float, typer.Option("--rate", min=0.1, help="Records per second.")] = 1000,
-    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="Duration.")] = 10,
+    rate: Annotated[float, option("--rate", "Records per second.", min=0.1)] = 1000,
+    seconds: Annotated[float, option("--seconds", "Duration.", min=0.1)] = 10,
     size: SizeOption = "100",
     place: PlaceOptions = MADE,
     acks: AcksOption = "all",
@@ -135,10 +127,10 @@ def latency(
 
 @app.command("end-to-end", epilog="Example: headrace bench end-to-end --records 1000 --acks all")
 def end_to_end(
-    records: Annotated[int, typer.Option("--records", min=1, help="Number of records.")] = 1_000,
+    records: Annotated[int, option("--records", "Number of records.", min=1)] = 1_000,
     rate: Annotated[
         float | None,
-        typer.Option("--rate", min=0.1, help="Records per second.", show_default="one by one"),
+        option("--rate", "Records per second.", min=0.1, show_default="one by one"),
     ] = None,
     size: SizeOption = "100",
     place: PlaceOptions = MADE,

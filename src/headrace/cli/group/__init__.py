@@ -13,6 +13,7 @@ from headrace.cli.group.view import STATES, list_groups
 from headrace.cli.kafka import open_admin
 from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
+from headrace.cli.parameters import option
 
 app = typer.Typer(help="List, describe, reset and delete consumer groups.")
 
@@ -28,13 +29,9 @@ class GroupType(StrEnum):
 def list_command(
     state: Annotated[
         list[str],
-        typer.Option(
-            metavar="STATE", help=f"{', '.join(STATES)}; may be repeated.", show_default=False
-        ),
+        option("STATE", f"{', '.join(STATES)}; may be repeated."),
     ] = NONE_GIVEN,
-    kind: Annotated[
-        GroupType | None, typer.Option("--type", help="Only groups of this protocol.")
-    ] = None,
+    kind: Annotated[GroupType | None, option("--type", "Only groups of this protocol.")] = None,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:

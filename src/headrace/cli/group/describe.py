@@ -6,19 +6,16 @@ import sys
 from itertools import groupby
 from typing import Annotated, Any, Final
 
-import typer
-
 from headrace.cli.group.offsets import Standing, read_standings
 from headrace.cli.group.options import GroupNames
 from headrace.cli.group.view import Group, Member, TopicPart, list_groups, require_groups
 from headrace.cli.kafka import open_admin, raise_all
 from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit, emit_rows, table
+from headrace.cli.parameters import argument, option
 from headrace.cli.progress import Progress
 
-OPTIONAL_GROUPS = Annotated[
-    list[str] | None, typer.Argument(metavar="[GROUP…]", help="Default: all.", show_default=False)
-]
+OPTIONAL_GROUPS = Annotated[list[str] | None, argument("[GROUP…]", "Default: all.")]
 _OFFSET_COLUMNS: Final = (
     "topic", "partition", "current_offset", "log_end_offset", "lag", "member", "host", "client_id"
 )  # fmt: skip
@@ -29,13 +26,9 @@ _MEMBER_COLUMNS: Final = (
 
 def describe(
     groups: GroupNames,
-    members: Annotated[bool, typer.Option("--members", help="Show the members.")] = False,
-    offsets: Annotated[
-        bool, typer.Option("--offsets", help="Show offsets and lag (default).")
-    ] = False,
-    state: Annotated[
-        bool, typer.Option("--state", help="Show only the state of the group.")
-    ] = False,
+    members: Annotated[bool, option("--members", "Show the members.")] = False,
+    offsets: Annotated[bool, option("--offsets", "Show offsets and lag (default).")] = False,
+    state: Annotated[bool, option("--state", "Show only the state of the group.")] = False,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:

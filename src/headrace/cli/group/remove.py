@@ -17,6 +17,7 @@ from headrace.cli.group.view import TopicPart, require_groups
 from headrace.cli.kafka import TIMEOUT_S, open_admin, raise_all, settle
 from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
+from headrace.cli.parameters import option
 from headrace.cli.target import Target
 from headrace.errors import Error
 
@@ -136,15 +137,13 @@ def remove_members(
     group: GroupName,
     member: Annotated[
         list[str],
-        typer.Option(metavar="ID", help="A member id; may be repeated.", show_default=False),
+        option("ID", "A member id; may be repeated."),
     ] = NONE_GIVEN,
     instance: Annotated[
         list[str],
-        typer.Option(
-            metavar="ID", help="A group.instance.id; may be repeated.", show_default=False
-        ),
+        option("ID", "A group.instance.id; may be repeated."),
     ] = NONE_GIVEN,
-    everyone: Annotated[bool, typer.Option("--all", help="All members.")] = False,
+    everyone: Annotated[bool, option("--all", "All members.")] = False,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:

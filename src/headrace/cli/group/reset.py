@@ -10,8 +10,6 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
 
-import typer
-
 from headrace.cli.administration.offset_plans import (
     LISTED,
     Borders,
@@ -39,6 +37,7 @@ from headrace.cli.kafka import (
 )
 from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
+from headrace.cli.parameters import option
 from headrace.cli.positions import parse_time
 from headrace.cli.small_files import read_text
 from headrace.cli.target import Target
@@ -58,32 +57,24 @@ Examples:
 
 DatetimeOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        metavar="TIME", help="To the first record at or after this time; UTC without a zone."
-    ),
+    option("TIME", "To the first record at or after this time; UTC without a zone."),
 ]
 DurationOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="DURATION", help="To the first record of this long ago: PT1H30M or 90m."),
+    option("DURATION", "To the first record of this long ago: PT1H30M or 90m."),
 ]
 ShiftOption: TypeAlias = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Shift by this number of records; negative is backwards."),
+    option("N", "Shift by this number of records; negative is backwards."),
 ]
 CurrentFlag: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--to-current", help="To the committed offset, or to the end where there is none."
-    ),
+    option("--to-current", "To the committed offset, or to the end where there is none."),
 ]
-FileOption: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="CSV", help="Lines of TOPIC,PARTITION,OFFSET.")
-]
+FileOption: TypeAlias = Annotated[str | None, option("CSV", "Lines of TOPIC,PARTITION,OFFSET.")]
 ZooKeeperOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        metavar="HOST:PORT", help="Use the offsets that a legacy consumer stored in this ZooKeeper."
-    ),
+    option("HOST:PORT", "Use the offsets that a legacy consumer stored in this ZooKeeper."),
 ]
 
 
@@ -98,25 +89,21 @@ def reset(
     group: GroupName,
     topic: ScopeOption = NONE_GIVEN,
     all_topics: Annotated[
-        bool, typer.Option("--all-topics", help="All topics with committed offsets of the group.")
+        bool, option("--all-topics", "All topics with committed offsets of the group.")
     ] = False,
-    to_earliest: Annotated[
-        bool, typer.Option("--to-earliest", help="To the first record.")
-    ] = False,
-    to_latest: Annotated[bool, typer.Option("--to-latest", help="To the end of the log.")] = False,
+    to_earliest: Annotated[bool, option("--to-earliest", "To the first record.")] = False,
+    to_latest: Annotated[bool, option("--to-latest", "To the end of the log.")] = False,
     to_datetime: DatetimeOption = None,
     by_duration: DurationOption = None,
     shift_by: ShiftOption = None,
-    to_offset: Annotated[
-        int | None, typer.Option(metavar="N", help="To this offset.", min=0)
-    ] = None,
+    to_offset: Annotated[int | None, option("N", "To this offset.", min=0)] = None,
     to_current: CurrentFlag = False,
     from_file: FileOption = None,
     from_zookeeper: ZooKeeperOption = None,
     execute: Annotated[
-        bool, typer.Option("--execute", help="Execute the plan; without it nothing is changed.")
+        bool, option("--execute", "Execute the plan; without it nothing is changed.")
     ] = False,
-    export: Annotated[bool, typer.Option("--export", help="Print the plan as CSV.")] = False,
+    export: Annotated[bool, option("--export", "Print the plan as CSV.")] = False,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:

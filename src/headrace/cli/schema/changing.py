@@ -10,6 +10,7 @@ import typer
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.options import MADE, NONE_GIVEN, OutputOption
 from headrace.cli.output import Output, emit_rows
+from headrace.cli.parameters import option
 from headrace.cli.schema.files import FileArgument, ReferenceOption, TypeOption, read_draft
 from headrace.cli.schema.registry import Refused, Registry, ServerOptions, SubjectArgument
 
@@ -23,19 +24,15 @@ def register_schema(
     reference: ReferenceOption = NONE_GIVEN,
     normalize: Annotated[
         bool,
-        typer.Option(
-            "--normalize", help="Normalize the schema before it is compared and registered."
-        ),
+        option("--normalize", "Normalize the schema before it is compared and registered."),
     ] = False,
     schema_id: Annotated[
         int | None,
-        typer.Option("--id", min=0, metavar="ID", help="Register with this id; needs mode IMPORT."),
+        option("--id ID", "Register with this id; needs mode IMPORT.", min=0),
     ] = None,
     version: Annotated[
         int | None,
-        typer.Option(
-            "--version", min=1, metavar="N", help="Register as this version; needs mode IMPORT."
-        ),
+        option("--version N", "Register as this version; needs mode IMPORT.", min=1),
     ] = None,
     server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
@@ -61,14 +58,12 @@ def delete(
     subject: SubjectArgument,
     version: Annotated[
         str | None,
-        typer.Option(
-            "--version", "-v", metavar="N|latest", help="Only this version. Default: all."
-        ),
+        option("--version -v N|latest", "Only this version. Default: all."),
     ] = None,
     permanent: Annotated[
-        bool, typer.Option("--permanent", help="Hard delete: the id can no longer be read.")
+        bool, option("--permanent", "Hard delete: the id can no longer be read.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Annotated[bool, option("--yes -y", "Do not ask for confirmation.")] = False,
     server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:

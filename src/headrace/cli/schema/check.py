@@ -12,6 +12,7 @@ import typer
 
 from headrace.cli.options import MADE, NONE_GIVEN, OutputOption
 from headrace.cli.output import Output, emit
+from headrace.cli.parameters import option
 from headrace.cli.schema.files import (
     Draft,
     FileArgument,
@@ -29,11 +30,9 @@ def check(
     file: FileArgument,
     version: Annotated[
         str | None,
-        typer.Option(
-            "--version",
-            "-v",
-            metavar="N|latest",
-            help="Compare with this version. Default: as the compatibility level requires.",
+        option(
+            "--version -v N|latest",
+            "Compare with this version. Default: as the compatibility level requires.",
         ),
     ] = None,
     schema_type: TypeOption = None,

@@ -14,6 +14,7 @@ from headrace.cli.completion import complete_subject
 from headrace.cli.failures import WrongUsage
 from headrace.cli.options import MADE, OutputOption
 from headrace.cli.output import Output, emit, emit_rows
+from headrace.cli.parameters import argument, option
 from headrace.cli.schema.registry import Refused, Registry, ServerOptions
 
 AVRO = "AVRO"
@@ -23,11 +24,9 @@ AVRO = "AVRO"
 def list_schemas(
     pattern: Annotated[str, typer.Argument(help="Shell pattern, such as 'orders*'.")] = "*",
     versions: Annotated[
-        bool, typer.Option("--versions", help="List every version, not only the latest.")
+        bool, option("--versions", "List every version, not only the latest.")
     ] = False,
-    deleted: Annotated[
-        bool, typer.Option("--deleted", help="Include soft-deleted versions.")
-    ] = False,
+    deleted: Annotated[bool, option("--deleted", "Include soft-deleted versions.")] = False,
     server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -60,30 +59,21 @@ def _prefix(pattern: str) -> str | None:
 def get(
     subject: Annotated[
         str | None,
-        typer.Argument(metavar="[SUBJECT]", autocompletion=complete_subject, show_default=False),
+        argument("[SUBJECT]", autocompletion=complete_subject),
     ] = None,
-    version: Annotated[
-        str, typer.Option("--version", "-v", metavar="N|latest", help="The version.")
-    ] = "latest",
-    schema_id: Annotated[
-        int | None, typer.Option("--id", metavar="ID", help="By id instead of subject.")
-    ] = None,
-    guid: Annotated[
-        str | None, typer.Option("--guid", metavar="GUID", help="By GUID instead of subject.")
-    ] = None,
+    version: Annotated[str, option("--version -v N|latest", "The version.")] = "latest",
+    schema_id: Annotated[int | None, option("--id ID", "By id instead of subject.")] = None,
+    guid: Annotated[str | None, option("--guid GUID", "By GUID instead of subject.")] = None,
     form: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            metavar="FORM",
-            help="Another form of the text: resolved (Avro, references put in), serialized "
+        option(
+            "--format FORM",
+            "Another form of the text: resolved (Avro, references put in), serialized "
             "(Protobuf, a descriptor in base64).",
         ),
     ] = None,
-    raw: Annotated[
-        bool, typer.Option("--raw", help="The text alone, as it is registered.")
-    ] = False,
-    deleted: Annotated[bool, typer.Option("--deleted", help="Also if it is soft-deleted.")] = False,
+    raw: Annotated[bool, option("--raw", "The text alone, as it is registered.")] = False,
+    deleted: Annotated[bool, option("--deleted", "Also if it is soft-deleted.")] = False,
     server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:

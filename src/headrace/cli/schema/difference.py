@@ -14,6 +14,7 @@ import typer
 from headrace.cli.failures import Failure
 from headrace.cli.options import MADE, OutputOption
 from headrace.cli.output import Output, emit
+from headrace.cli.parameters import argument
 from headrace.cli.schema.changes import Change, changes, line_changes
 from headrace.cli.schema.contents import AVRO, get_version
 from headrace.cli.schema.registry import Registry, ServerOptions, SubjectArgument
@@ -25,11 +26,9 @@ def diff(
     subject: SubjectArgument,
     first: Annotated[
         str | None,
-        typer.Argument(metavar="[FROM]", help="Default: the one before TO.", show_default=False),
+        argument("[FROM]", "Default: the one before TO."),
     ] = None,
-    second: Annotated[
-        str, typer.Argument(metavar="[TO]", help="Default: latest.", show_default=False)
-    ] = "latest",
+    second: Annotated[str, argument("[TO]", "Default: latest.", show_default=False)] = "latest",
     server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:

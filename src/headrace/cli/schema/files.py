@@ -11,9 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
-import typer
-
 from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.parameters import argument, option
 from headrace.cli.small_files import read_text
 
 MAX_SCHEMA_BYTES: Final = 10 << 20
@@ -30,19 +29,17 @@ class Type(StrEnum):
 
 FileArgument: TypeAlias = Annotated[
     str,
-    typer.Argument(metavar="FILE", help="The schema; - reads standard input.", show_default=False),
+    argument("FILE", "The schema; - reads standard input."),
 ]
 TypeOption: TypeAlias = Annotated[
     Type | None,
-    typer.Option("--type", "-t", help="Schema type. Default: from the file name, else avro."),
+    option("--type -t", "Schema type. Default: from the file name, else avro."),
 ]
 ReferenceOption: TypeAlias = Annotated[
     list[str],
-    typer.Option(
-        "--reference",
-        metavar="NAME=SUBJECT:VERSION",
-        help="A reference to another subject; may be repeated.",
-        show_default=False,
+    option(
+        "--reference NAME=SUBJECT:VERSION",
+        "A reference to another subject; may be repeated.",
     ),
 ]
 

@@ -22,6 +22,7 @@ import typer
 from headrace.cli.failures import Failure
 from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
+from headrace.cli.parameters import argument, option
 from headrace.cli.target import Target
 
 if TYPE_CHECKING:
@@ -33,14 +34,10 @@ DEFAULT_TOPIC: Final = "_schemas"
 MAX_LINE_BYTES: Final = 32 << 20
 _BATCH_BYTES: Final = 512 << 10
 
-StoreTopic: TypeAlias = Annotated[
-    str, typer.Option("--topic", metavar="TOPIC", help="The topic of the registry.")
-]
+StoreTopic: TypeAlias = Annotated[str, option("--topic TOPIC", "The topic of the registry.")]
 BackupFile: TypeAlias = Annotated[
     str,
-    typer.Argument(
-        metavar="FILE", help="The backup file; - is standard output or input.", show_default=False
-    ),
+    argument("FILE", "The backup file; - is standard output or input."),
 ]
 
 
@@ -62,7 +59,7 @@ def restore(
     file: BackupFile,
     topic: StoreTopic = DEFAULT_TOPIC,
     merge: Annotated[
-        bool, typer.Option("--merge", help="Restore even if the topic has schemas already.")
+        bool, option("--merge", "Restore even if the topic has schemas already.")
     ] = False,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,

@@ -17,7 +17,7 @@ from headrace.cli import profiles
 from headrace.cli.completion import complete_subject
 from headrace.cli.failures import Failure, did_you_mean
 from headrace.cli.options import NONE_GIVEN, parse_pairs
-from headrace.cli.spreading import Made
+from headrace.cli.parameters import Made, argument, option
 
 if TYPE_CHECKING:
     from headrace.client.registry import RegistryClient
@@ -44,28 +44,23 @@ def mark_given(
 
 RegistryOption: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--registry",
-        "-r",
-        metavar="URL,…",
+    option(
+        "--registry -r URL,…",
+        "The schema registry; separate several instances with commas.",
         envvar="SCHEMA_REGISTRY_URL",
         callback=mark_given,
-        help="The schema registry; separate several instances with commas.",
     ),
 ]
 RegistryProperties: TypeAlias = Annotated[
     list[str],
-    typer.Option(
-        "--client-property",
-        "-X",
-        metavar="KEY=VALUE",
-        help="A setting of the registry's client, such as basic.auth.user.info=USER:PASSWORD.",
-        show_default=False,
+    option(
+        "--client-property -X KEY=VALUE",
+        "A setting of the registry's client, such as basic.auth.user.info=USER:PASSWORD.",
     ),
 ]
 SubjectArgument: TypeAlias = Annotated[
     str,
-    typer.Argument(metavar="SUBJECT", autocompletion=complete_subject, show_default=False),
+    argument("SUBJECT", autocompletion=complete_subject),
 ]
 
 _SUBJECT_MISSING: Final = 40401

@@ -10,15 +10,15 @@ from headrace.cli.completion import complete_subject
 from headrace.cli.failures import WrongUsage
 from headrace.cli.options import MADE, OutputOption
 from headrace.cli.output import Output, emit
+from headrace.cli.parameters import argument, option
 from headrace.cli.schema.registry import Registry, ServerOptions
 
 SubjectOrAll: TypeAlias = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[SUBJECT]",
-        help="Default: the whole registry.",
+    argument(
+        "[SUBJECT]",
+        "Default: the whole registry.",
         autocompletion=complete_subject,
-        show_default=False,
     ),
 ]
 
@@ -27,39 +27,32 @@ def config(
     subject: SubjectOrAll = None,
     compatibility: Annotated[
         str | None,
-        typer.Option(
-            "--compatibility",
-            "-c",
-            metavar="LEVEL",
-            help="BACKWARD, FORWARD, FULL, each with or without _TRANSITIVE, or NONE.",
+        option(
+            "--compatibility -c LEVEL",
+            "BACKWARD, FORWARD, FULL, each with or without _TRANSITIVE, or NONE.",
         ),
     ] = None,
     normalize: Annotated[
         bool | None,
-        typer.Option(
-            "--normalize/--no-normalize", help="Normalize schemas when they are registered."
-        ),
+        option("--normalize/--no-normalize", "Normalize schemas when they are registered."),
     ] = None,
     policy: Annotated[
         str | None,
-        typer.Option(
-            "--policy", metavar="STRICT|LENIENT", help="Compatibility policy of JSON Schema."
-        ),
+        option("--policy STRICT|LENIENT", "Compatibility policy of JSON Schema."),
     ] = None,
     group: Annotated[
         str | None,
-        typer.Option(
-            "--compatibility-group",
-            metavar="KEY",
-            help="Compare only versions whose metadata have the same value under this key.",
+        option(
+            "--compatibility-group KEY",
+            "Compare only versions whose metadata have the same value under this key.",
         ),
     ] = None,
     alias: Annotated[
         str | None,
-        typer.Option("--alias", metavar="SUBJECT", help="Make the subject an alias of this one."),
+        option("--alias SUBJECT", "Make the subject an alias of this one."),
     ] = None,
     delete: Annotated[
-        bool, typer.Option("--delete", help="Remove the setting; the default applies again.")
+        bool, option("--delete", "Remove the setting; the default applies again.")
     ] = False,
     server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
@@ -88,17 +81,11 @@ def mode(
     subject: SubjectOrAll = None,
     wanted: Annotated[
         str | None,
-        typer.Option(
-            "--set",
-            metavar="MODE",
-            help="READWRITE, READONLY, READONLY_OVERRIDE, IMPORT or FORWARD.",
-        ),
+        option("--set MODE", "READWRITE, READONLY, READONLY_OVERRIDE, IMPORT or FORWARD."),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Set IMPORT even if there are schemas.")
-    ] = False,
+    force: Annotated[bool, option("--force", "Set IMPORT even if there are schemas.")] = False,
     delete: Annotated[
-        bool, typer.Option("--delete", help="Remove the setting; the default applies again.")
+        bool, option("--delete", "Remove the setting; the default applies again.")
     ] = False,
     server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,

@@ -14,6 +14,7 @@ import typer
 from headrace.cli.failures import Failure
 from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit, table
+from headrace.cli.parameters import option
 from headrace.cli.target import Target
 from headrace.cli.top.figures import (
     BROKER_COLUMNS,
@@ -37,13 +38,11 @@ def register(app: typer.Typer) -> None:
 
 def top(
     interval: Annotated[
-        float, typer.Option("--interval", "-n", min=0.1, help="Seconds between two measurements.")
+        float, option("--interval -n", "Seconds between two measurements.", min=0.1)
     ] = 2.0,
-    once: Annotated[
-        bool, typer.Option("--once", help="Print the figures of one interval and exit.")
-    ] = False,
-    sort: Annotated[Sort, typer.Option("--sort", help="Sort by this column.")] = Sort.RATE,
-    internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
+    once: Annotated[bool, option("--once", "Print the figures of one interval and exit.")] = False,
+    sort: Annotated[Sort, option("--sort", "Sort by this column.")] = Sort.RATE,
+    internal: Annotated[bool, option("--internal", "Include internal topics.")] = False,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:

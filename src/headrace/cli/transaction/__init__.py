@@ -23,6 +23,7 @@ from headrace.cli.failures import Failure, WrongUsage, did_you_mean
 from headrace.cli.kafka import raise_all
 from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit, emit_rows, table
+from headrace.cli.parameters import argument, option
 from headrace.cli.record_text import iso_timestamp
 from headrace.cli.transaction import ending
 
@@ -42,16 +43,14 @@ _HANGING_COLUMNS: Final = (
 def list_command(
     state: Annotated[
         list[str],
-        typer.Option(
-            metavar="STATE", help=f"{', '.join(STATES)}; may be repeated.", show_default=False
-        ),
+        option("STATE", f"{', '.join(STATES)}; may be repeated."),
     ] = NONE_GIVEN,
     producer_id: Annotated[
-        list[int] | None, typer.Option(metavar="ID", help="Only this producer id; may be repeated.")
+        list[int] | None, option("ID", "Only this producer id; may be repeated.")
     ] = None,
     older_than: Annotated[
         str | None,
-        typer.Option(metavar="DURATION", help="Only transactions open for longer: 5m or PT5M."),
+        option("DURATION", "Only transactions open for longer: 5m or PT5M."),
     ] = None,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
@@ -78,7 +77,7 @@ def list_command(
 
 @app.command(epilog="Example: headrace transaction describe billing-1")
 def describe(
-    transactional_ids: Annotated[list[str], typer.Argument(metavar="ID…", show_default=False)],
+    transactional_ids: Annotated[list[str], argument("ID…")],
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -128,7 +127,7 @@ def _as_text(view: dict[str, Any]) -> str:
 
 @app.command(epilog="Example: headrace transaction producers orders:0")
 def producers(
-    where: Annotated[str, typer.Argument(metavar="TOPIC:PARTITION", show_default=False)],
+    where: Annotated[str, argument("TOPIC:PARTITION")],
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -151,21 +150,15 @@ def _producer(producer: ProducerState) -> dict[str, Any]:
 def find_hanging_command(
     topic: Annotated[
         list[str],
-        typer.Option(
-            "--topic",
-            "-t",
-            metavar="TOPIC",
-            help="Only this topic; may be repeated.",
+        option(
+            "--topic -t TOPIC",
+            "Only this topic; may be repeated.",
             autocompletion=complete_topic,
-            show_default=False,
         ),
     ] = NONE_GIVEN,
     older_than: Annotated[
         str,
-        typer.Option(
-            metavar="DURATION",
-            help="Only transactions without a write for this long: 5m or PT5M.",
-        ),
+        option("DURATION", "Only transactions without a write for this long: 5m or PT5M."),
     ] = "15m",
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-import typer
-
 from headrace.cli.administration.hanging import look_up, orphans_among
 from headrace.cli.administration.transactions import (
     ProducerState,
@@ -19,33 +17,23 @@ from headrace.cli.direct import Brokers, open_brokers
 from headrace.cli.failures import Failure
 from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
+from headrace.cli.parameters import argument, option
 
 
 def abort(
     topic: Annotated[
         str,
-        typer.Option(
-            "--topic",
-            "-t",
-            metavar="TOPIC",
-            help="The topic.",
-            autocompletion=complete_topic,
-            show_default=False,
-        ),
+        option("--topic -t TOPIC", "The topic.", autocompletion=complete_topic),
     ],
     partition: Annotated[
         int,
-        typer.Option(
-            "--partition", "-p", metavar="N", min=0, help="The partition.", show_default=False
-        ),
+        option("--partition -p N", "The partition.", min=0),
     ],
     start_offset: Annotated[
         int,
-        typer.Option(metavar="N", min=0, help="Where the transaction begins.", show_default=False),
+        option("N", "Where the transaction begins.", min=0),
     ],
-    force: Annotated[
-        bool, typer.Option("--force", help="Also if a coordinator still manages it.")
-    ] = False,
+    force: Annotated[bool, option("--force", "Also if a coordinator still manages it.")] = False,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -95,7 +83,7 @@ def _require_hanging(brokers: Brokers, producer: ProducerState) -> None:
 
 
 def force_terminate(
-    transactional_id: Annotated[str, typer.Argument(metavar="ID", show_default=False)],
+    transactional_id: Annotated[str, argument("ID")],
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:

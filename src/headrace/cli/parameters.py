@@ -1,4 +1,4 @@
-"""One parameter of a command for several options that belong together.
+"""How a command declares its parameters: an option in a line, several options as one value.
 
 A parameter annotated with `Made(by)` is not an option itself: the parameters of the function `by`
 stand in its place, and what it returns for them is the value.
@@ -11,6 +11,19 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, get_args
 
 import typer
+
+
+def option(spelt: str, meaning: str, **more: Any) -> Any:
+    """`option("--partition -p N", "The partition.")`: its names, how its value is called, help."""
+    words = spelt.split()
+    names = [word for word in words if word.startswith("-")]
+    value = " ".join(words[len(names) :]) or None
+    return typer.Option(*names, metavar=value, help=meaning, **more)
+
+
+def argument(value: str, meaning: str | None = None, **more: Any) -> Any:
+    """`argument("TOPIC", "The topic.")`."""
+    return typer.Argument(metavar=value, help=meaning, **more)
 
 
 class Made(NamedTuple):
