@@ -21,7 +21,7 @@ from headrace.cli.administration.groups import (
 from headrace.cli.administration.offset_plans import Step
 from headrace.cli.administration.records import offsets_at
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, complain
-from headrace.cli.kafka_compat.columns import row, widest
+from headrace.cli.kafka_compat.columns import column, lines_of, text_of
 from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.group_report import (
     members_table,
@@ -48,7 +48,6 @@ from headrace.cli.kafka_compat.group_tools import (
     filter_of,
     need_scope,
     on_groups,
-    print_rows,
     tell_deleted,
 )
 from headrace.cli.kafka_compat.java_errors import as_exception, words_of
@@ -152,18 +151,15 @@ def _list(admin: Admin, given: Given) -> None:
         for each in groups:
             print(each.group)
         return
-    widths = [widest(each.group for each in groups) + 10]
-    rows = [["GROUP"], *([each.group] for each in groups)]
-    for flag, head, cells in (
-        ("--type", "TYPE", [each.type or "Unknown" for each in groups]),
-        ("--state", "STATE", [each.state or "Unknown" for each in groups]),
-    ):
-        if given.has(flag):
-            widths.append(20)
-            for line, cell in zip(rows, [head, *cells], strict=True):
-                line.append(cell)
-    for line in rows:
-        print(row(line, widths))
+    names = column("GROUP", [each.group for each in groups])
+    kinds = [each.type or "Unknown" for each in groups]
+    now = [each.state or "Unknown" for each in groups]
+    table = lines_of(
+        names._replace(width=names.width + 10),
+        column("TYPE", kinds, 20) if given.has("--type") else None,
+        column("STATE", now, 20) if given.has("--state") else None,
+    )
+    print("\n".join(table))
 
 
 def _describe(admin: Admin, given: Given) -> None:
@@ -281,14 +277,16 @@ def _delete_offsets(admin: Admin, given: Given) -> None:
         print(f"\nError: {words_of(refused)}")
     else:
         print("\nError: Encountered some partition-level error, see the follow-up details.")
-    widths = [widest(place.topic for place in outcome), 10, 15]
-    rows: list[tuple[object, ...]] = [("TOPIC", "PARTITION", "STATUS")]
-    for place in sorted(outcome, key=lambda each: f"{each.topic}{each.partition}"):
-        fault = outcome[place]
-        number = "-" if place.partition < 0 else place.partition
-        status = "Successful" if fault is None else f"Error: {as_exception(fault)}"
-        rows.append((place.topic, number, status))
-    print_rows(rows, widths)
+    places = sorted(outcome, key=lambda each: f"{each.topic}{each.partition}")
+    faults = [outcome[place] for place in places]
+    numbers = [None if place.partition < 0 else place.partition for place in places]
+    status = ["Successful" if each is None else f"Error: {as_exception(each)}" for each in faults]
+    table = lines_of(
+        column("TOPIC", [place.topic for place in places]),
+        column("PARTITION", numbers, 10),
+        column("STATUS", status, 15),
+    )
+    print(text_of(table), end="")
 
 
 _WORK: Final = {

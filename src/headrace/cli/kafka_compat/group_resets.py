@@ -15,9 +15,8 @@ from headrace.cli.administration.records import offsets_at
 from headrace.cli.administration.views import TopicView
 from headrace.cli.durations import parse_duration_ms
 from headrace.cli.kafka_compat.administering import Told, as_whole_number
-from headrace.cli.kafka_compat.columns import widest
+from headrace.cli.kafka_compat.columns import AS_IT_IS, LEAST, column, lines_of, text_of
 from headrace.cli.kafka_compat.flags import Given, flags
-from headrace.cli.kafka_compat.group_tools import print_rows
 from headrace.cli.positions import parse_time
 from headrace.cli.small_files import read_text
 from headrace.client.offsets import EARLIEST, LATEST
@@ -155,18 +154,18 @@ def _tell_moved(steps: Iterable[Step]) -> None:
 
 def print_plans(plans: Mapping[str, Sequence[Step]]) -> None:
     """A table of all groups."""
-    widths = [
-        widest(plans),
-        widest(step.topic for steps in plans.values() for step in steps),
-        10,
-        0,
-    ]
-    rows: list[tuple[object, ...]] = (
-        [("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET")] if plans else []
+    steps = [step for group in plans.values() for step in group]
+    table = lines_of(
+        column(
+            "GROUP",
+            [name for name, group in plans.items() for _ in group],
+            least=max(LEAST, *map(len, plans), 0),
+        ),
+        column("TOPIC", [step.topic for step in steps]),
+        column("PARTITION", [step.partition for step in steps], 10),
+        column("NEW-OFFSET", [step.new_offset for step in steps], AS_IT_IS),
     )
-    for group, steps in plans.items():
-        rows += [(group, *step[:2], step.new_offset) for step in steps]
-    print_rows(rows, widths)
+    print(text_of(table) if plans else "\n", end="")
 
 
 def print_csv(plans: Mapping[str, Sequence[Step]], *, with_group: bool) -> None:

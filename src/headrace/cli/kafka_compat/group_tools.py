@@ -17,7 +17,6 @@ from headrace.cli.kafka_compat.administering import (
     open_admin,
     refuse_together,
 )
-from headrace.cli.kafka_compat.columns import row
 from headrace.cli.kafka_compat.flags import Given
 from headrace.cli.kafka_compat.java_errors import as_exception, said, told
 from headrace.cli.kafka_compat.tool import Work
@@ -118,11 +117,6 @@ def filter_of(given: Given, flag: str, what: str, allowed: tuple[str, ...]) -> l
 
 
 # -- printing -------------------------------------------------------------------------------------
-
-
-def print_rows(rows: Sequence[Sequence[object]], widths: Sequence[int]) -> None:
-    """An empty line, then these."""
-    print("".join(f"\n{row(cells, widths)}" for cells in rows))
 
 
 def tell_deleted(kind: str, outcome: Mapping[str, Fault | str | None]) -> None:

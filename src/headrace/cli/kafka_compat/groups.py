@@ -13,13 +13,12 @@ from headrace.cli.administration.groups import (
 )
 from headrace.cli.administration.share_groups import SHARE
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, refuse_together
-from headrace.cli.kafka_compat.columns import row, widest
+from headrace.cli.kafka_compat.columns import Column, lines_of
 from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.superseded import OF_THE_PAST, servers_of
 from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster, printed
 
 TYPES: Final = ("Classic", CONSUMER, SHARE, "Streams")
-_LEAST: Final = 20
 _KINDS: Final = ("--consumer", "--share", "--streams")
 _EXCLUDED: Final = ("--group-type", "--protocol")
 
@@ -59,11 +58,12 @@ def _is_wanted(group: GroupListing, given: Given) -> bool:
 
 def _show(admin: Admin, given: Given) -> None:
     groups = [each for each in list_groups(admin) if _is_wanted(each, given)]
-    rows = [(each.group, each.type, each.protocol) for each in groups]
-    width = widest((cell for cells in rows for cell in cells), _LEAST)
-    print(row(("GROUP", "TYPE", "PROTOCOL"), [width] * 3))
-    for cells in rows:
-        print(row(cells, [width] * 3) + " ")
+    cells = [[each.group for each in groups], [each.type for each in groups]]
+    cells.append([each.protocol for each in groups])
+    width = max(20, *(len(text) for texts in cells for text in texts), 0)
+    heads = ("GROUP", "TYPE", "PROTOCOL")
+    head, *rows = lines_of(*(Column(*each, width) for each in zip(heads, cells, strict=True)))
+    print("\n".join([head, *(f"{line} " for line in rows)]))
 
 
 run: Final = Tool(

@@ -16,9 +16,9 @@ from headrace.cli.administration.share_groups import (
     read_share_offsets,
 )
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, need
-from headrace.cli.kafka_compat.columns import known, row, widest
+from headrace.cli.kafka_compat.columns import AS_IT_IS, column, lines_of, text_of
 from headrace.cli.kafka_compat.flags import Given, flags
-from headrace.cli.kafka_compat.group_report import show_assignment
+from headrace.cli.kafka_compat.group_report import show_assignment, shown_coordinator
 from headrace.cli.kafka_compat.group_resets import named_places, plan, print_plans
 from headrace.cli.kafka_compat.group_tools import (
     ABOUT_THE_GROUP,
@@ -30,7 +30,6 @@ from headrace.cli.kafka_compat.group_tools import (
     failed,
     filter_of,
     on_groups,
-    print_rows,
     tell_deleted,
 )
 from headrace.cli.kafka_compat.java_errors import as_exception, words_of
@@ -41,7 +40,6 @@ from headrace.types import TopicPartition
 _ACTIONS: Final = ("--list", "--describe", "--delete", "--reset-offsets", "--delete-offsets")
 _SCENARIOS: Final = flags("--to-datetime= --to-earliest --to-latest")
 STATES: Final = ("Stable", "Dead", "Empty")
-_COORDINATOR: Final = 25
 
 
 def _plan(given: Given) -> Work:
@@ -83,16 +81,14 @@ def _groups(admin: Admin, given: Given) -> list[str]:
 
 
 def _list(admin: Admin, given: Given) -> None:
-    states = filter_of(given, "--state", "state", STATES)
-    groups = list_share_groups(admin, states=states)
+    groups = list_share_groups(admin, states=filter_of(given, "--state", "state", STATES))
     if not given.has("--state"):
         for each in groups:
             print(each.group)
         return
-    widths = [widest(each.group for each in groups), 0]
-    print(row(("GROUP", "STATE"), widths))
-    for each in groups:
-        print(row((each.group, each.state or "Unknown"), widths))
+    states = [each.state or "Unknown" for each in groups]
+    names = column("GROUP", [each.group for each in groups])
+    print("\n".join(lines_of(names, column("STATE", states, AS_IT_IS))))
 
 
 def _describe(admin: Admin, given: Given) -> None:
@@ -123,56 +119,47 @@ def _offsets(admin: Admin, group: ShareGroup, verbose: bool) -> str:
     offsets = read_share_offsets(admin, group.group)
     if not offsets:
         return f"\nShare group '{group.group}' has no offset information.\n"
-    head = ["GROUP", "TOPIC", "PARTITION", "START-OFFSET", "LAG"]
-    widths = [widest([group.group]), widest(place.topic for place in offsets), 10, 13, 0]
-    rows: list[list[object]] = [[*head]]
-    rows += [
-        [group.group, *place, known(each.start), known(each.lag)] for place, each in offsets.items()
-    ]
-    if verbose:
-        widths.insert(3, 13)
-        epochs = [known(each.leader_epoch) for each in offsets.values()]
-        for cells, epoch in zip(rows, ["LEADER-EPOCH", *epochs], strict=True):
-            cells.insert(3, epoch)
-    return "".join(f"\n{row(cells, widths)}" for cells in rows) + "\n"
+    found = offsets.values()
+    return text_of(
+        lines_of(
+            column("GROUP", [group.group] * len(found)),
+            column("TOPIC", [place.topic for place in offsets]),
+            column("PARTITION", [place.partition for place in offsets], 10),
+            column("LEADER-EPOCH", [each.leader_epoch for each in found], 13) if verbose else None,
+            column("START-OFFSET", [each.start for each in found], 13),
+            column("LAG", [each.lag for each in found], AS_IT_IS),
+        )
+    )
 
 
 def _members(group: ShareGroup, verbose: bool) -> str:
-    head = ["GROUP", "CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS"]
-    widths = [
-        widest([group.group]),
-        widest(member.id for member in group.members),
-        widest(member.host for member in group.members),
-        widest(member.client_id for member in group.members),
-        12,
-    ]
-    if verbose:
-        head.append("MEMBER-EPOCH")
-        widths.append(13)
-    lines = [row([*head, "ASSIGNMENT"], [*widths, 0])]
-    for member in group.members:
-        cells: list[object] = [group.group, member.id, member.host, member.client_id]
-        cells.append(len(member.assignment))
-        if verbose:
-            cells.append(member.epoch)
-        # Kafka's tool has nothing at all, not a dash, for a member without partitions.
-        cells.append(show_assignment(member.assignment) if member.assignment else "")
-        lines.append(row(cells, [*widths, 0]))
-    return "".join(f"\n{line}" for line in lines) + "\n"
+    members = group.members
+    # Kafka's tool has nothing at all, not a dash, for a member without partitions.
+    assigned = [(each.assignment and show_assignment(each.assignment)) or "" for each in members]
+    return text_of(
+        lines_of(
+            column("GROUP", [group.group] * len(members)),
+            column("CONSUMER-ID", [each.id for each in members]),
+            column("HOST", [each.host for each in members]),
+            column("CLIENT-ID", [each.client_id for each in members]),
+            column("#PARTITIONS", [len(each.assignment) for each in members], 12),
+            column("MEMBER-EPOCH", [each.epoch for each in members], 13) if verbose else None,
+            column("ASSIGNMENT", assigned, AS_IT_IS),
+        )
+    )
 
 
 def _state(group: ShareGroup, verbose: bool) -> str:
-    broker, host, port = group.coordinator
-    coordinator = f"{host}:{port}  ({broker})"
-    head = ["GROUP", "COORDINATOR (ID)", "STATE"]
-    cells = [group.group, coordinator, group.state]
-    widths = [widest([group.group]), widest([coordinator], _COORDINATOR), 15]
-    if verbose:
-        head += ["GROUP-EPOCH", "ASSIGNMENT-EPOCH"]
-        cells += [str(group.group_epoch), str(group.assignment_epoch)]
-        widths += [12, 17]
-    lines = [[*head, "#MEMBERS"], [*cells, str(len(group.members))]]
-    return "".join(f"\n{row(line, [*widths, 0])}" for line in lines) + "\n"
+    return text_of(
+        lines_of(
+            column("GROUP", [group.group]),
+            column("COORDINATOR (ID)", [shown_coordinator(group.coordinator)], least=25),
+            column("STATE", [group.state], 15),
+            column("GROUP-EPOCH", [group.group_epoch], 12) if verbose else None,
+            column("ASSIGNMENT-EPOCH", [group.assignment_epoch], 17) if verbose else None,
+            column("#MEMBERS", [len(group.members)], AS_IT_IS),
+        )
+    )
 
 
 def _delete(admin: Admin, given: Given) -> None:
@@ -221,11 +208,11 @@ def _delete_offsets(admin: Admin, given: Given) -> None:
             words = f"Encounter some unknown error: {as_exception(fault)}"
         print(f"\nError: {words}")
         outcome = dict.fromkeys(topics, fault)
-    rows = [("TOPIC", "STATUS")]
-    for topic in sorted(outcome):
-        each = outcome[topic]
-        rows.append((topic, "Successful" if each is None else f"Error: {words_of(each)}"))
-    print_rows(rows, (widest(outcome), 0))
+    topics = sorted(outcome)
+    faults = [outcome[topic] for topic in topics]
+    status = ["Successful" if each is None else f"Error: {words_of(each)}" for each in faults]
+    table = lines_of(column("TOPIC", topics), column("STATUS", status, AS_IT_IS))
+    print(text_of(table), end="")
 
 
 _WORK: Final = {
