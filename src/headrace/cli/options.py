@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
 from headrace.cli.completion import complete_topic
-from headrace.cli.failures import WrongUsage
+from headrace.cli.failures import Failure, WrongUsage, did_you_mean
 from headrace.cli.output import Output
 from headrace.cli.parameters import Made, argument, option
 from headrace.cli.target import Target, parse_target
@@ -76,3 +77,19 @@ def parse_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
             raise WrongUsage(f'{option} "{pair}" has no value', f"write {option} KEY=VALUE")
         parsed[key.strip()] = value.strip()
     return parsed
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask a person who sits at the terminal; scripts are not asked."""
+    if not yes and sys.stdin.isatty() and not typer.confirm(question):
+        raise Failure("nothing was deleted")
+
+
+def parse_states(words: Iterable[str], states: Sequence[str], noun: str) -> list[str]:
+    """The states as Kafka writes them, however they were typed."""
+    known = {name.lower(): name for name in states}
+    for word in words:
+        if word.lower() not in known:
+            hint = did_you_mean(word.capitalize(), states) or f"the states are {', '.join(states)}"
+            raise WrongUsage(f'"{word}" is not a state of a {noun}', hint)
+    return [known[word.lower()] for word in words]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headrace.cli import elect, reassign
 from headrace.cli.completion import complete_topic
-from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.failures import WrongUsage
 from headrace.cli.kafka import (
     TIMEOUT_S,
     admin_api,
@@ -28,6 +27,7 @@ from headrace.cli.options import (
     TargetOptions,
     TopicName,
     TopicNames,
+    confirm,
     parse_pairs,
 )
 from headrace.cli.output import Output, emit, emit_rows, table
@@ -255,8 +255,7 @@ def delete(
     admin = open_admin(target)
     wanted = list(dict.fromkeys(names))
     find_topics(read_metadata(admin, target), wanted)
-    if not yes and sys.stdin.isatty() and not typer.confirm(f"Delete {', '.join(wanted)}?"):
-        raise Failure("nothing was deleted")
+    confirm(f"Delete {', '.join(wanted)}?", yes=yes)
     futures = admin.delete_topics(wanted, request_timeout=TIMEOUT_S)
     done, failures = settle(futures, target, "topic")
     if done:

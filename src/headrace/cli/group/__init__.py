@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.failures import WrongUsage, did_you_mean
 from headrace.cli.group import describe, remove, reset
 from headrace.cli.group.view import STATES, list_groups
 from headrace.cli.kafka import open_admin
-from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions, parse_states
 from headrace.cli.output import Output, emit_rows
 from headrace.cli.parameters import option
 
@@ -36,12 +35,7 @@ def list_command(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List groups with their protocol and state."""
-    known = {name.lower(): name for name in STATES}
-    for word in state:
-        if word.lower() not in known:
-            hint = did_you_mean(word.capitalize(), STATES) or f"the states are {', '.join(STATES)}"
-            raise WrongUsage(f'"{word}" is not a state of a group', hint)
-    wanted = {known[word.lower()] for word in state}
+    wanted = parse_states(state, STATES, "group")
     rows = [
         listed._asdict()
         for listed in list_groups(open_admin(target), target)

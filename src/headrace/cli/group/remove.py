@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from typing import Annotated, Any
-
-import typer
 
 from headrace.cli.direct import Keeper, fault_of, open_brokers, raise_for
 from headrace.cli.failures import Failure, WrongUsage
@@ -15,7 +12,7 @@ from headrace.cli.group.offsets import read_committed
 from headrace.cli.group.options import GroupName, GroupNames, ScopeOption, YesFlag, parse_scope
 from headrace.cli.group.view import TopicPart, require_groups
 from headrace.cli.kafka import TIMEOUT_S, open_admin, raise_all, settle
-from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions, confirm
 from headrace.cli.output import Output, emit_rows
 from headrace.cli.parameters import option
 from headrace.cli.target import Target
@@ -46,12 +43,6 @@ def delete(
             rows = [{"group": name, "result": "deleted"} for name in done]
             emit_rows(rows, output, ["group", "result"])
     raise_all(failures)
-
-
-def confirm(question: str, *, yes: bool) -> None:
-    """Ask a person who sits at the terminal; scripts are not asked."""
-    if not yes and sys.stdin.isatty() and not typer.confirm(question):
-        raise Failure("nothing was deleted")
 
 
 def _still_busy(name: str, members: int) -> Failure:

@@ -22,11 +22,10 @@ from headrace.cli.kafka_compat.superseded import (
     tell,
 )
 from headrace.cli.kafka_compat.tool import Tool, Work, only_usage
+from headrace.cli.sending import Sending
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError, Message, Producer
-
-    from headrace.cli.kafka_compat.console.lines import Line
+    from confluent_kafka import Producer
 
 _CLIENT: Final = (
     Superseded("--producer.config", "--command-config"),
@@ -73,15 +72,18 @@ def _plan(given: Given, default_reader: str) -> Work:
     def work() -> int:
         reader = open_reader(reader_class, topic, properties)
         producer = open_producer(target, {"linger.ms": 5, "client.id": "console-producer"})
-        sending = _Sending(producer, topic, sync=given.has("--sync"))
+        sending = Sending(producer, target, topic)
         try:
             with stoppable():
                 for line in reader.read(sys.stdin.buffer):
                     sending.send(line)
+                    producer.poll(0)
+                    if given.has("--sync"):
+                        _flush(producer)
         except Stopped as stopped:
             return stopped.exit_code
         finally:
-            sending.flush()
+            _flush(producer)
         for error in sending.errors.values():
             print(f"headrace: {explain(error, target, f'topic {topic!r}')}", file=sys.stderr)
         return 1 if sending.errors else 0
@@ -100,46 +102,9 @@ def _settings(given: Given) -> dict[str, str]:
     return settings
 
 
-class _Sending:
-    """Records on their way; keeps the first error of each kind."""
-
-    def __init__(self, producer: Producer, topic: str, *, sync: bool) -> None:
-        self._producer = producer
-        self._topic = topic
-        self._sync = sync
-        self.errors: dict[int, KafkaError] = {}
-
-    def send(self, line: Line) -> None:
-        from confluent_kafka import KafkaException
-
-        while True:
-            try:
-                self._producer.produce(
-                    self._topic,
-                    line.value,
-                    line.key,
-                    headers=line.headers or None,
-                    on_delivery=self._on_delivery,
-                )
-            except BufferError:
-                # The queue is full: wait until some of it has been delivered.
-                self._producer.poll(0.1)
-            except KafkaException as error:
-                self.errors.setdefault(error.args[0].code(), error.args[0])
-                return
-            else:
-                break
-        self._producer.poll(0)
-        if self._sync:
-            self.flush()
-
-    def flush(self) -> None:
-        if self._producer.flush(_FLUSH_S):
-            raise Failure(f"some records were not acknowledged within {_FLUSH_S:.0f} s")
-
-    def _on_delivery(self, error: KafkaError | None, _message: Message) -> None:
-        if error is not None:
-            self.errors.setdefault(error.code(), error)
+def _flush(producer: Producer) -> None:
+    if producer.flush(_FLUSH_S):
+        raise Failure(f"some records were not acknowledged within {_FLUSH_S:.0f} s")
 
 
 def _tool(name: str, reader_class: str) -> Tool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
-from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.options import MADE, NONE_GIVEN, OutputOption
+from headrace.cli.failures import WrongUsage
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, confirm
 from headrace.cli.output import Output, emit_rows
 from headrace.cli.parameters import option
 from headrace.cli.schema.files import FileArgument, ReferenceOption, TypeOption, read_draft
@@ -74,8 +73,7 @@ def delete(
         )
     what = subject if version is None else f"{subject} version {version}"
     manner = "for good" if permanent else "(it can be registered again under the same id)"
-    if not yes and sys.stdin.isatty() and not typer.confirm(f"Delete {what} {manner}?"):
-        raise Failure("nothing was deleted")
+    confirm(f"Delete {what} {manner}?", yes=yes)
     with server:
         path = (
             ["subjects", subject] if version is None else ["subjects", subject, "versions", version]

@@ -7,7 +7,6 @@ all is told in the same words by every command.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self, TypeAlias
 from urllib.parse import quote
 
@@ -126,12 +125,7 @@ class Registry:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self.client.close()
 
     def ask(

@@ -19,9 +19,9 @@ from headrace.cli.administration.transactions import (
 from headrace.cli.completion import complete_topic
 from headrace.cli.direct import open_brokers
 from headrace.cli.durations import parse_duration_ms, show_duration
-from headrace.cli.failures import Failure, WrongUsage, did_you_mean
+from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.kafka import raise_all
-from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions, parse_states
 from headrace.cli.output import Output, emit, emit_rows, table
 from headrace.cli.parameters import argument, option
 from headrace.cli.record_text import iso_timestamp
@@ -56,18 +56,14 @@ def list_command(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List transactional ids with their producer and state."""
-    known = {name.lower(): name for name in STATES}
-    for word in state:
-        if word.lower() not in known:
-            hint = did_you_mean(word.capitalize(), STATES) or f"the states are {', '.join(STATES)}"
-            raise WrongUsage(f'"{word}" is not a state of a transaction', hint)
+    states = parse_states(state, STATES, "transaction")
     older_than_ms = None if older_than is None else parse_duration_ms(older_than, "--older-than")
     with open_brokers(target) as brokers:
         rows = [
             listed._asdict()
             for listed in list_transactions(
                 brokers,
-                states=[known[word.lower()] for word in state],
+                states=states,
                 producer_ids=producer_id or (),
                 older_than_ms=older_than_ms,
             )
