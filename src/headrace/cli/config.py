@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headrace.cli import kafka
 from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.kafka import (
-    TIMEOUT_S,
-    admin_api,
-    find_topic,
-    open_admin,
-    raise_all,
-    read_metadata,
-    settle,
-)
 from headrace.cli.options import MADE, OutputOption, TargetOptions, parse_pairs
 from headrace.cli.output import Output, emit_rows
 from headrace.cli.parameters import argument, option
@@ -43,16 +35,16 @@ EntityName = Annotated[str, argument("NAME", "A topic, or a broker's id.")]
 def _resource(entity: str, name: str) -> Any:
     if entity == Entity.BROKER and not name.isdigit():
         raise WrongUsage(f'"{name}" is not a broker id', 'see "headrace cluster describe"')
-    api = admin_api()
+    api = kafka.admin_api()
     kind = api.ResourceType.BROKER if entity == Entity.BROKER else api.ResourceType.TOPIC
     return api.ConfigResource(kind, name)
 
 
 def _require(admin: AdminClient, target: Target, entity: str, name: str) -> None:
     """A misspelt topic or broker is answered with those there are, before anything is tried."""
-    metadata = read_metadata(admin, target)
+    metadata = kafka.read_metadata(admin, target)
     if entity == Entity.TOPIC:
-        find_topic(metadata, name)
+        kafka.find_topic(metadata, name)
     elif int(name) not in metadata.brokers:
         known = ", ".join(map(str, sorted(metadata.brokers)))
         raise Failure(f"there is no broker {name}", f"the brokers are {known}")
@@ -68,11 +60,11 @@ def describe(
 ) -> None:
     """Show settings and where each comes from; without --all only those that were set."""
     resource = _resource(entity, name)
-    admin = open_admin(target)
+    admin = kafka.open_admin(target)
     _require(admin, target, entity, name)
-    futures = admin.describe_configs([resource], request_timeout=TIMEOUT_S)
-    described, failures = settle(futures, target, entity.value)
-    raise_all(failures)
+    futures = admin.describe_configs([resource], request_timeout=kafka.TIMEOUT_S)
+    described, failures = kafka.settle(futures, target, entity.value)
+    kafka.raise_all(failures)
     rows = [
         {
             "name": entry.name,
@@ -90,7 +82,7 @@ def describe(
 def source_name(source: int) -> str:
     """`dynamic-topic`, `static-broker`, `default` …"""
     try:
-        known: str = admin_api().ConfigSource(source).name
+        known: str = kafka.admin_api().ConfigSource(source).name
     except ValueError:
         return str(source)
     return known.removesuffix("_CONFIG").lower().replace("_", "-")
@@ -107,7 +99,7 @@ def set_configs(
     """Set settings; the others stay as they are."""
     settings = parse_pairs(pairs, "setting")
     _resource(entity, name)
-    admin = open_admin(target)
+    admin = kafka.open_admin(target)
     _require(admin, target, entity, name)
     change(admin, target, entity.value, name, settings, [])
     rows = [{"name": key, "value": value, "result": "set"} for key, value in settings.items()]
@@ -124,7 +116,7 @@ def delete(
 ) -> None:
     """Return settings to their defaults."""
     _resource(entity, name)
-    admin = open_admin(target)
+    admin = kafka.open_admin(target)
     _require(admin, target, entity, name)
     change(admin, target, entity.value, name, {}, keys)
     emit_rows([{"name": key, "result": "deleted"} for key in keys], output, ["name", "result"])
@@ -139,7 +131,7 @@ def change(
     deleted: Iterable[str],
 ) -> None:
     """Set and delete settings of one topic or broker in one request."""
-    api = admin_api()
+    api = kafka.admin_api()
     resource = _resource(entity, name)
     for key, value in settings.items():
         entry = api.ConfigEntry(key, value, incremental_operation=api.AlterConfigOpType.SET)
@@ -147,5 +139,5 @@ def change(
     for key in deleted:
         entry = api.ConfigEntry(key, None, incremental_operation=api.AlterConfigOpType.DELETE)
         resource.add_incremental_config(entry)
-    futures = admin.incremental_alter_configs([resource], request_timeout=TIMEOUT_S)
-    raise_all(settle(futures, target, entity)[1])
+    futures = admin.incremental_alter_configs([resource], request_timeout=kafka.TIMEOUT_S)
+    kafka.raise_all(kafka.settle(futures, target, entity)[1])

@@ -15,18 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, NamedTuple, T
 
 import typer
 
-from headrace.cli import yaml
+from headrace.cli import kafka, yaml
 from headrace.cli.completion import complete_group, complete_topic
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.group.reading import Membership, Protocol, settings_of
-from headrace.cli.kafka import (
-    explain,
-    find_topic,
-    find_topics,
-    open_consumer,
-    read_metadata,
-    require_leaders,
-)
 from headrace.cli.lines import counted
 from headrace.cli.options import MADE, TargetOptions, TopicOption, choose_topic
 from headrace.cli.output import Output
@@ -214,7 +206,7 @@ def _read_alone(wish: Wish, partitions: list[int] | None, head: bytes) -> None:
     begin = parse_position(wish.start, now_ms=now_ms)
     end = parse_position(wish.stop, now_ms=now_ms)
     # A bounded reading should not wait half a second for records that nobody promised.
-    consumer = open_consumer(wish.target, {} if wish.follow else {"fetch.wait.max.ms": 50})
+    consumer = kafka.open_consumer(wish.target, {} if wish.follow else {"fetch.wait.max.ms": 50})
     chosen = _choose_partitions(consumer, wish.target, name, partitions)
     ranges = resolve(consumer, wish.target, name, chosen, begin, end)
     out = sys.stdout.buffer
@@ -241,10 +233,10 @@ def _read_in_group(wish: Wish, group: str, protocol: Protocol, head: bytes) -> N
     if wish.stop != "end":
         raise WrongUsage("--to and --group exclude each other", "leave one of them out")
     settings = settings_of(group, protocol, _RESETS[wish.start])
-    consumer = open_consumer(wish.target, settings)
-    metadata = read_metadata(consumer, wish.target)
-    for found in find_topics(metadata, wish.topics):
-        require_leaders(metadata, found, wish.target)
+    consumer = kafka.open_consumer(wish.target, settings)
+    metadata = kafka.read_metadata(consumer, wish.target)
+    for found in kafka.find_topics(metadata, wish.topics):
+        kafka.require_leaders(metadata, found, wish.target)
     out = sys.stdout.buffer
     out.write(head)
     membership = Membership(
@@ -273,15 +265,15 @@ def _read_in_group(wish: Wish, group: str, protocol: Protocol, head: bytes) -> N
 def _choose_partitions(
     consumer: Consumer, target: Target, topic: str, wanted: list[int] | None
 ) -> list[int]:
-    metadata = read_metadata(consumer, target)
-    found = find_topic(metadata, topic)
+    metadata = kafka.read_metadata(consumer, target)
+    found = kafka.find_topic(metadata, topic)
     for number in wanted or ():
         if number not in found.partitions:
             raise Failure(
                 f'topic "{topic}" has no partition {number}',
                 f"it has 0 to {len(found.partitions) - 1}",
             )
-    require_leaders(metadata, found, target)
+    kafka.require_leaders(metadata, found, target)
     return sorted(set(wanted or found.partitions))
 
 
@@ -328,7 +320,7 @@ class _Reading:
         error = message.error()
         if error is not None:
             if error.code() != _PARTITION_EOF:
-                raise explain(error, self._target, f"partition {message.partition()}")
+                raise kafka.explain(error, self._target, f"partition {message.partition()}")
             if not follow:
                 stops.pop(message.partition() or 0, None)
             return

@@ -9,20 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
+from headrace.cli import kafka
 from headrace.cli.completion import complete_topic
 from headrace.cli.draft_lines import Form, LineReader
 from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.kafka import (
-    TIMEOUT_S,
-    admin_api,
-    find_topic,
-    open_admin,
-    open_producer,
-    raise_all,
-    read_metadata,
-    require_leaders,
-    settle,
-)
 from headrace.cli.options import (
     MADE,
     NONE_GIVEN,
@@ -191,7 +181,7 @@ def produce(
     separator = None if key_separator is None else unescape(key_separator)
     marker = None if null_marker is None else unescape(null_marker)
     reader = LineReader(form, key_pack, value_pack, defaults, separator, marker)
-    producer = open_producer(target, settings | {"compression.type": compression.value})
+    producer = kafka.open_producer(target, settings | {"compression.type": compression.value})
     _require_topic(producer, target, name, create=create_topic)
     sending = Sending(producer, target, name)
     if transactional_id is not None:
@@ -225,15 +215,15 @@ def _settings(
 
 def _require_topic(producer: Producer, target: Target, name: str, *, create: bool) -> None:
     """Refuse a topic that is not there: a typo must not become a topic by accident."""
-    metadata = read_metadata(producer, target)
+    metadata = kafka.read_metadata(producer, target)
     if create and name not in metadata.topics:
-        admin = open_admin(target)
+        admin = kafka.open_admin(target)
         futures = admin.create_topics(
-            [admin_api().NewTopic(name, -1, -1)], request_timeout=TIMEOUT_S
+            [kafka.admin_api().NewTopic(name, -1, -1)], request_timeout=kafka.TIMEOUT_S
         )
-        raise_all(settle(futures, target, "topic")[1])
-        metadata = read_metadata(admin, target)
-    require_leaders(metadata, find_topic(metadata, name), target)
+        kafka.raise_all(kafka.settle(futures, target, "topic")[1])
+        metadata = kafka.read_metadata(admin, target)
+    kafka.require_leaders(metadata, kafka.find_topic(metadata, name), target)
 
 
 def register(app: typer.Typer) -> None:

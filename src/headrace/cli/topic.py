@@ -7,19 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headrace.cli import elect, reassign
+from headrace.cli import elect, kafka, reassign
 from headrace.cli.completion import complete_topic
 from headrace.cli.failures import WrongUsage
-from headrace.cli.kafka import (
-    TIMEOUT_S,
-    admin_api,
-    explained,
-    find_topics,
-    open_admin,
-    raise_all,
-    read_metadata,
-    settle,
-)
 from headrace.cli.options import (
     MADE,
     NONE_GIVEN,
@@ -68,23 +58,25 @@ def create(
 ) -> None:
     """Create topics."""
     configs = parse_pairs(config, "--config")
-    admin = open_admin(target)
+    admin = kafka.open_admin(target)
     present: set[str] = set()
     if if_not_exists:
-        present = read_metadata(admin, target).topics.keys() & set(names)
-    with explained(target):
+        present = kafka.read_metadata(admin, target).topics.keys() & set(names)
+    with kafka.explained(target):
         new = [
-            admin_api().NewTopic(name, partitions or -1, replication_factor or -1, config=configs)
+            kafka.admin_api().NewTopic(
+                name, partitions or -1, replication_factor or -1, config=configs
+            )
             for name in dict.fromkeys(names)
             if name not in present
         ]
-        futures = admin.create_topics(new, request_timeout=TIMEOUT_S) if new else {}
-    done, failures = settle(futures, target, "topic")
+        futures = admin.create_topics(new, request_timeout=kafka.TIMEOUT_S) if new else {}
+    done, failures = kafka.settle(futures, target, "topic")
     rows = [{"topic": name, "result": "created"} for name in done]
     rows += [{"topic": name, "result": "exists"} for name in sorted(present)]
     if rows or not failures:
         emit_rows(rows, output, ["topic", "result"])
-    raise_all(failures)
+    kafka.raise_all(failures)
 
 
 @app.command("list", epilog="Example: headrace topic list 'orders*' --output json")
@@ -95,7 +87,7 @@ def list_topics(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List topics by name."""
-    metadata = read_metadata(open_admin(target), target)
+    metadata = kafka.read_metadata(kafka.open_admin(target), target)
     rows = [
         {
             "topic": name,
@@ -149,19 +141,19 @@ def describe(
         return
     if not names:
         raise WrongUsage("no topic is named", "write its name, or a filter; see --help")
-    admin = open_admin(target)
-    topics = find_topics(read_metadata(admin, target), dict.fromkeys(names))
+    admin = kafka.open_admin(target)
+    topics = kafka.find_topics(kafka.read_metadata(admin, target), dict.fromkeys(names))
     described = [_describe(admin, target, topic) for topic in topics]
     emit(described, output, lambda: "\n".join(map(_as_text, described)))
 
 
 def _describe(admin: AdminClient, target: Target, topic: TopicMetadata) -> dict[str, Any]:
-    api = admin_api()
+    api = kafka.admin_api()
     name = str(topic.topic)
     resource = api.ConfigResource(api.ResourceType.TOPIC, name)
-    futures = admin.describe_configs([resource], request_timeout=TIMEOUT_S)
-    configs, failures = settle(futures, target, "topic")
-    raise_all(failures)
+    futures = admin.describe_configs([resource], request_timeout=kafka.TIMEOUT_S)
+    configs, failures = kafka.settle(futures, target, "topic")
+    kafka.raise_all(failures)
     entries = sorted(configs[name].values(), key=lambda entry: entry.name)
     first = _offsets(admin, topic, api.OffsetSpec.earliest())
     last = _offsets(admin, topic, api.OffsetSpec.latest())
@@ -192,11 +184,11 @@ def _offsets(admin: AdminClient, topic: TopicMetadata, spec: Any) -> dict[int, i
         for partition in topic.partitions.values()
         if partition.leader >= 0
     }
-    futures = admin.list_offsets(wanted, request_timeout=TIMEOUT_S) if wanted else {}
+    futures = admin.list_offsets(wanted, request_timeout=kafka.TIMEOUT_S) if wanted else {}
     offsets = {}
     for where, future in futures.items():
         try:
-            offsets[where.partition] = future.result(timeout=TIMEOUT_S * 2).offset
+            offsets[where.partition] = future.result(timeout=kafka.TIMEOUT_S * 2).offset
         except KafkaException:
             continue
     return offsets
@@ -231,14 +223,14 @@ def alter(
 
     if partitions is None and not config and not delete_config:
         raise WrongUsage("nothing to alter", "give --partitions, --config or --delete-config")
-    admin = open_admin(target)
-    find_topics(read_metadata(admin, target), [name])
+    admin = kafka.open_admin(target)
+    kafka.find_topics(kafka.read_metadata(admin, target), [name])
     if partitions is not None:
-        with explained(target):
+        with kafka.explained(target):
             futures = admin.create_partitions(
-                [admin_api().NewPartitions(name, partitions)], request_timeout=TIMEOUT_S
+                [kafka.admin_api().NewPartitions(name, partitions)], request_timeout=kafka.TIMEOUT_S
             )
-        raise_all(settle(futures, target, "topic")[1])
+        kafka.raise_all(kafka.settle(futures, target, "topic")[1])
     if config or delete_config:
         change(admin, target, "topic", name, parse_pairs(config, "--config"), delete_config)
     emit_rows([{"topic": name, "result": "altered"}], output, ["topic", "result"])
@@ -252,16 +244,16 @@ def delete(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Delete topics and all their records. Asks for confirmation on a terminal."""
-    admin = open_admin(target)
+    admin = kafka.open_admin(target)
     wanted = list(dict.fromkeys(names))
-    find_topics(read_metadata(admin, target), wanted)
+    kafka.find_topics(kafka.read_metadata(admin, target), wanted)
     confirm(f"Delete {', '.join(wanted)}?", yes=yes)
-    futures = admin.delete_topics(wanted, request_timeout=TIMEOUT_S)
-    done, failures = settle(futures, target, "topic")
+    futures = admin.delete_topics(wanted, request_timeout=kafka.TIMEOUT_S)
+    done, failures = kafka.settle(futures, target, "topic")
     if done:
         rows = [{"topic": name, "result": "deleted"} for name in done]
         emit_rows(rows, output, ["topic", "result"])
-    raise_all(failures)
+    kafka.raise_all(failures)
 
 
 app.command("reassign", epilog=reassign.EPILOG)(reassign.reassign)

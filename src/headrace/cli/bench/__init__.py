@@ -14,19 +14,10 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
+from headrace.cli import kafka
 from headrace.cli.bench.figures import Run
 from headrace.cli.bench.load import Payload, Tell, Work, around, consume, produce
 from headrace.cli.failures import Failure
-from headrace.cli.kafka import (
-    TIMEOUT_S,
-    admin_api,
-    explained,
-    find_topic,
-    open_admin,
-    raise_all,
-    read_metadata,
-    settle,
-)
 from headrace.cli.options import MADE, OutputOption, TargetOptions, TopicOption
 from headrace.cli.output import Output, emit, table
 from headrace.cli.parameters import Made, option
@@ -173,17 +164,19 @@ def _measure(
 @contextmanager
 def _topic(target: Target, place: Place) -> Iterator[tuple[str, int]]:
     """The topic and how many partitions it has; a new one is removed at the end."""
-    admin = open_admin(target)
+    admin = kafka.open_admin(target)
     if place.topic is not None:
-        found = find_topic(read_metadata(admin, target), place.topic)
+        found = kafka.find_topic(kafka.read_metadata(admin, target), place.topic)
         yield place.topic, len(found.partitions)
         return
     made = f"headrace-bench-{uuid.uuid4().hex[:8]}"
-    with explained(target):
-        new = admin_api().NewTopic(made, place.partitions, place.replicas or -1)
-        futures = admin.create_topics([new], operation_timeout=TIMEOUT_S)
-    raise_all(settle(futures, target, "topic")[1])
+    with kafka.explained(target):
+        new = kafka.admin_api().NewTopic(made, place.partitions, place.replicas or -1)
+        futures = admin.create_topics([new], operation_timeout=kafka.TIMEOUT_S)
+    kafka.raise_all(kafka.settle(futures, target, "topic")[1])
     try:
         yield made, place.partitions
     finally:
-        settle(admin.delete_topics([made], operation_timeout=TIMEOUT_S), target, "topic")
+        kafka.settle(
+            admin.delete_topics([made], operation_timeout=kafka.TIMEOUT_S), target, "topic"
+        )

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
 
+from headrace.cli import kafka
 from headrace.cli.administration.offset_plans import (
     LISTED,
     Borders,
@@ -25,16 +26,6 @@ from headrace.cli.group.legacy_offsets import read_legacy_offsets
 from headrace.cli.group.offsets import read_committed, read_offsets
 from headrace.cli.group.options import GroupName, Scope, ScopeOption, parse_scope
 from headrace.cli.group.view import Group, TopicPart, read_groups
-from headrace.cli.kafka import (
-    TIMEOUT_S,
-    admin_api,
-    explain,
-    explained,
-    find_topic,
-    open_admin,
-    raise_all,
-    read_metadata,
-)
 from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
 from headrace.cli.parameters import option
@@ -131,7 +122,7 @@ def reset(
     if from_zookeeper is not None:
         listed = read_legacy_offsets(from_zookeeper, group)
     scope = parse_scope(topic)
-    admin = open_admin(target)
+    admin = kafka.open_admin(target)
     found = _find(admin, target, group)
     committed = read_committed(admin, target, group)
     parts = set(listed) or _choose_parts(admin, target, group, scope, committed)
@@ -178,7 +169,7 @@ def choose_wish(given: Mapping[Kind, Any], *, now_ms: int) -> Wish:
 
 def _find(admin: AdminClient, target: Target, name: str) -> Group:
     groups, failures = read_groups(admin, target, [name])
-    raise_all(failures)
+    kafka.raise_all(failures)
     return groups[0]
 
 
@@ -192,10 +183,10 @@ def _choose_parts(
     """The partitions of the scope; with --all-topics, of all topics with committed offsets."""
     if not scope and not committed:
         raise Failure(f'group "{group}" has committed no offset yet', "name topics with --topic")
-    metadata = read_metadata(admin, target)
+    metadata = kafka.read_metadata(admin, target)
     parts = set()
     for topic, numbers in (scope or dict.fromkeys({part.topic for part in committed})).items():
-        present = find_topic(metadata, topic).partitions
+        present = kafka.find_topic(metadata, topic).partitions
         for number in sorted(numbers or ()):
             if number not in present:
                 raise Failure(
@@ -208,7 +199,7 @@ def _choose_parts(
 def _read_borders(
     admin: AdminClient, parts: set[TopicPart], wish: Wish
 ) -> dict[TopicPart, Borders]:
-    spec = admin_api().OffsetSpec
+    spec = kafka.admin_api().OffsetSpec
     first = read_offsets(admin, parts, spec.earliest())
     last = read_offsets(admin, parts, spec.latest())
     timed = {}
@@ -241,13 +232,13 @@ def _commit(admin: AdminClient, target: Target, group: str, steps: list[Step]) -
 
     wanted = [TopicPartition(step.topic, step.partition, step.new_offset) for step in steps]
     (future,) = admin.alter_consumer_group_offsets(
-        [ConsumerGroupTopicPartitions(group, wanted)], request_timeout=TIMEOUT_S
+        [ConsumerGroupTopicPartitions(group, wanted)], request_timeout=kafka.TIMEOUT_S
     ).values()
-    with explained(target, f'group "{group}"'):
-        result: Any = future.result(timeout=TIMEOUT_S * 2)
-    raise_all(
+    with kafka.explained(target, f'group "{group}"'):
+        result: Any = future.result(timeout=kafka.TIMEOUT_S * 2)
+    kafka.raise_all(
         [
-            explain(each.error, target, f"{each.topic}:{each.partition}")
+            kafka.explain(each.error, target, f"{each.topic}:{each.partition}")
             for each in result.topic_partitions
             if each.error is not None
         ]

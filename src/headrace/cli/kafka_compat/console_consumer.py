@@ -14,18 +14,9 @@ from headrace.cli.failures import Failure
 from headrace.cli.kafka import explain, open_consumer
 from headrace.cli.kafka_compat.administering import Told
 from headrace.cli.kafka_compat.clients import kafka_target, will_pass
-from headrace.cli.kafka_compat.console import formatters
+from headrace.cli.kafka_compat.console import formatters, reading
 from headrace.cli.kafka_compat.console.formatters import open_formatter
 from headrace.cli.kafka_compat.console.places import HIDDEN_TOPICS, place_of, read_from
-from headrace.cli.kafka_compat.console.reading import (
-    DEPRECATED,
-    FORMATTER,
-    FORMATTING,
-    agreed_group,
-    blames_record,
-    formatter_properties,
-    print_records,
-)
 from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.superseded import (
     OF_THE_PAST,
@@ -57,21 +48,23 @@ def _plan(given: Given, formatter_class: str) -> Work:
     if given.has("--whitelist"):
         print("headrace: --whitelist is deprecated; use --include", file=sys.stderr)
     servers = servers_of(given)
-    refuse_both(given, (*_CLIENT, FORMATTER), old_first=True)
+    refuse_both(given, (*_CLIENT, reading.FORMATTER), old_first=True)
     if formatter_class == formatters.DEFAULT:
         # Confluent's formatters are documented with --property.
-        tell(given, (*_CLIENT, FORMATTER), DEPRECATED)
+        tell(given, (*_CLIENT, reading.FORMATTER), reading.DEPRECATED)
     target = kafka_target(servers, consumer_settings(given))
 
     def work() -> int:
         class_name = given.text("--formatter") or formatter_class
-        with open_formatter(class_name, formatter_properties(given)) as formatter:
+        with open_formatter(class_name, reading.formatter_properties(given)) as formatter:
             own = {"client.id": "console-consumer"}
             if place.include is not None:
                 own["topic.blacklist"] = HIDDEN_TOPICS
             consumer = open_consumer(target, own)
             read_from(consumer, target, place)
-            return print_records(_Source(consumer, target, formatter, given), given, _LOGGER)
+            return reading.print_records(
+                _Source(consumer, target, formatter, given), given, _LOGGER
+            )
 
     return work
 
@@ -80,7 +73,7 @@ def consumer_settings(given: Given) -> dict[str, str]:
     """The settings of the client, once everything that decides about them agrees."""
     settings = dict(client_settings(given, _CLIENT))
     settings |= given.properties(files=("--consumer-config",))
-    group = agreed_group(given, settings, "--consumer-property", "--consumer.config")
+    group = reading.agreed_group(given, settings, "--consumer-property", "--consumer.config")
     if group is not None and given.has("--partition"):
         raise Told("Options group and partition cannot be specified together.")
     if group is not None:
@@ -134,7 +127,7 @@ class _Source:
         try:
             return self._formatter.line(message)
         except HeadraceError as fault:
-            if not blames_record(fault):
+            if not reading.blames_record(fault):
                 raise
             place = f"partition {message.partition()} offset {message.offset()}"
             if not self._skips:
@@ -152,7 +145,7 @@ def _tool(name: str, formatter_class: str) -> Tool:
             "--bootstrap-server= --topic= --include= --whitelist= --partition= --offset= "
             "--from-beginning --max-messages= --timeout-ms= --group= --isolation-level= "
             "--skip-message-on-error",
-            FORMATTING,
+            reading.FORMATTING,
             "--consumer.config= --consumer-config= --enable-systest-events",
             OF_THE_PAST,
         ),

@@ -13,17 +13,8 @@ from headrace.cli.failures import Failure
 from headrace.cli.kafka import explain
 from headrace.cli.kafka_compat.administering import Told, need
 from headrace.cli.kafka_compat.clients import kafka_target
-from headrace.cli.kafka_compat.console import formatters
+from headrace.cli.kafka_compat.console import formatters, reading
 from headrace.cli.kafka_compat.console.formatters import open_formatter
-from headrace.cli.kafka_compat.console.reading import (
-    DEPRECATED,
-    FORMATTER,
-    FORMATTING,
-    agreed_group,
-    blames_record,
-    formatter_properties,
-    print_records,
-)
 from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.share_clients import open_share_consumer
 from headrace.cli.kafka_compat.superseded import Superseded, client_settings, refuse_both, tell
@@ -47,21 +38,21 @@ def _plan(given: Given) -> Work:
     need(given, "--bootstrap-server")
     if given.has("--reject") and given.has("--release"):
         raise Told("At most one of --reject and --release may be specified.")
-    refuse_both(given, (*_CLIENT, FORMATTER), old_first=True)
-    tell(given, (*_CLIENT, FORMATTER), DEPRECATED)
+    refuse_both(given, (*_CLIENT, reading.FORMATTER), old_first=True)
+    tell(given, (*_CLIENT, reading.FORMATTER), reading.DEPRECATED)
     target = kafka_target(given.needed("--bootstrap-server"), _settings(given))
 
     def work() -> int:
         class_name = given.text("--formatter") or formatters.DEFAULT
-        with open_formatter(class_name, formatter_properties(given)) as formatter:
-            return print_records(_Source(target, formatter, given), given, _LOGGER)
+        with open_formatter(class_name, reading.formatter_properties(given)) as formatter:
+            return reading.print_records(_Source(target, formatter, given), given, _LOGGER)
 
     return work
 
 
 def _settings(given: Given) -> dict[str, str]:
     settings = dict(client_settings(given, _CLIENT))
-    group = agreed_group(given, settings, "--command-property", "--command-config")
+    group = reading.agreed_group(given, settings, "--command-property", "--command-config")
     settings["group.id"] = "console-share-consumer" if group is None else group
     settings["share.acknowledgement.mode"] = "explicit"
     settings.setdefault("client.id", "console-share-consumer")
@@ -101,7 +92,7 @@ class _Source:
         try:
             line = self._formatter.line(message)
         except HeadraceError as fault:
-            if not blames_record(fault) or not self._rejects_faulty:
+            if not reading.blames_record(fault) or not self._rejects_faulty:
                 remedy = "reject such records with --reject-message-on-error"
                 raise Failure(f"offset {message.offset()}: {fault}", remedy) from None
             print(f"headrace: offset {message.offset()}: {fault}", file=sys.stderr)
@@ -116,7 +107,7 @@ run: Final = Tool(
     flags(
         "--bootstrap-server= --topic= --group= --max-messages= --timeout-ms= --reject --release "
         "--reject-message-on-error",
-        FORMATTING,
+        reading.FORMATTING,
         "--consumer-config= --enable-systest-events",
     ),
     "--bootstrap-server localhost:9092 --topic jobs --group workers",

@@ -20,6 +20,7 @@ from headrace.cli.administration.groups import (
 )
 from headrace.cli.administration.offset_plans import Step
 from headrace.cli.administration.records import offsets_at
+from headrace.cli.kafka_compat import group_resets, group_tools
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, complain
 from headrace.cli.kafka_compat.columns import column, lines_of, text_of
 from headrace.cli.kafka_compat.flags import Given, flags
@@ -28,27 +29,6 @@ from headrace.cli.kafka_compat.group_report import (
     offsets_table,
     places_of,
     state_table,
-)
-from headrace.cli.kafka_compat.group_resets import (
-    RESET_FLAGS,
-    named_places,
-    parse_place,
-    plan,
-    print_csv,
-    print_plans,
-)
-from headrace.cli.kafka_compat.group_tools import (
-    ABOUT_THE_GROUP,
-    check_delete_offsets,
-    check_describe,
-    check_reset,
-    check_scenarios,
-    chosen,
-    failed,
-    filter_of,
-    need_scope,
-    on_groups,
-    tell_deleted,
 )
 from headrace.cli.kafka_compat.java_errors import as_exception, words_of
 from headrace.cli.kafka_compat.regexes import regex_fault
@@ -82,7 +62,7 @@ def _plan(given: Given) -> Work:
     servers = servers_of(given)
     action = _checked(given)
     _check_filters(given)
-    return on_groups(given, servers, _WORK[action], timeout_ms=5_000)
+    return group_tools.on_groups(given, servers, _WORK[action], timeout_ms=5_000)
 
 
 # -- the command line -----------------------------------------------------------------------------
@@ -91,24 +71,24 @@ def _plan(given: Given) -> Work:
 def _checked(given: Given) -> str:
     """The action, once all flags go together."""
     if given.has("--describe"):
-        check_describe(given)
+        group_tools.check_describe(given)
     else:
         for flag in ("--members", "--offsets", "--verbose"):
             if given.has(flag):
                 raise Told(_unavailable(flag))
     if given.has("--delete"):
-        need_scope(given, "--delete")
+        group_tools.need_scope(given, "--delete")
         if given.has("--topic"):
             raise Told(
                 "The consumer does not support topic-specific offset deletion from a consumer "
                 "group."
             )
-    check_delete_offsets(given)
+    group_tools.check_delete_offsets(given)
     if given.has("--reset-offsets"):
-        check_reset(given, lambda: complain(_DRY_BY_DEFAULT))
-        need_scope(given, "--reset-offsets")
-        check_scenarios(given, RESET_FLAGS)
-    return chosen(given, _ACTIONS)
+        group_tools.check_reset(given, lambda: complain(_DRY_BY_DEFAULT))
+        group_tools.need_scope(given, "--reset-offsets")
+        group_tools.check_scenarios(given, group_resets.RESET_FLAGS)
+    return group_tools.chosen(given, _ACTIONS)
 
 
 def _unavailable(flag: str) -> str:
@@ -120,8 +100,8 @@ def _check_filters(given: Given) -> None:
         raise Told(_unavailable("--type"))
     if given.has("--state") and not (given.has("--list") or given.has("--describe")):
         raise Told(_unavailable("--state"))
-    filter_of(given, "--state", "state", STATES)
-    filter_of(given, "--type", "types", (CLASSIC, CONSUMER))
+    group_tools.filter_of(given, "--state", "state", STATES)
+    group_tools.filter_of(given, "--type", "types", (CLASSIC, CONSUMER))
 
 
 def _refuse_others(given: Given) -> None:
@@ -144,8 +124,8 @@ def _groups(admin: Admin, given: Given) -> list[str]:
 
 
 def _list(admin: Admin, given: Given) -> None:
-    states = filter_of(given, "--state", "state", STATES)
-    types = filter_of(given, "--type", "types", (CLASSIC, CONSUMER))
+    states = group_tools.filter_of(given, "--state", "state", STATES)
+    types = group_tools.filter_of(given, "--type", "types", (CLASSIC, CONSUMER))
     groups = list_consumer_groups(admin, states=states, types=types)
     if not (given.has("--state") or given.has("--type")):
         for each in groups:
@@ -205,7 +185,9 @@ def _ends(admin: Admin, places: set[TopicPartition]) -> dict[TopicPartition, int
 
 
 def _delete(admin: Admin, given: Given) -> None:
-    tell_deleted("consumer", {name: delete_group(admin, name) for name in _groups(admin, given)})
+    group_tools.tell_deleted(
+        "consumer", {name: delete_group(admin, name) for name in _groups(admin, given)}
+    )
 
 
 def _reset(admin: Admin, given: Given) -> None:
@@ -222,9 +204,9 @@ def _reset(admin: Admin, given: Given) -> None:
                 f"the current state is {state}."
             )
     if given.has("--export"):
-        print_csv(plans, with_group=len(given.all("--group")) != 1)
+        group_resets.print_csv(plans, with_group=len(given.all("--group")) != 1)
     else:
-        print_plans(plans)
+        group_resets.print_plans(plans)
 
 
 def _state_of(admin: Admin, name: str) -> str:
@@ -244,12 +226,12 @@ def _reset_one(admin: Admin, given: Given, name: str) -> list[Step]:
     if given.has("--all-topics"):
         places = list(current())
     elif given.has("--topic"):
-        places = named_places(admin, given.all("--topic"))
+        places = group_resets.named_places(admin, given.all("--topic"))
     elif given.has("--from-file"):
         places = []
     else:
         raise Told("One of the reset scopes should be defined: --all-topics, --topic.")
-    steps = plan(admin, given, name, places, current)
+    steps = group_resets.plan(admin, given, name, places, current)
     if given.has("--execute"):
         offsets = {TopicPartition(*step[:2]): (step.new_offset, "") for step in steps}
         commit_offsets(admin.cluster, name, offsets)
@@ -262,7 +244,11 @@ def _delete_offsets(admin: Admin, given: Given) -> None:
     places: list[TopicPartition] = []
     for text in given.all("--topic"):
         try:
-            places += parse_place(text) if ":" in text else named_places(admin, [text])
+            places += (
+                group_resets.parse_place(text)
+                if ":" in text
+                else group_resets.named_places(admin, [text])
+            )
         except Refused as error:
             outcome[TopicPartition(text, -1)] = Fault(error.error, error.said)
     try:
@@ -273,7 +259,7 @@ def _delete_offsets(admin: Admin, given: Given) -> None:
     refused = next((each for each in answered.values() if each is not None), None)
     if refused is None:
         print(f"Request succeeded for deleting offsets from group {group}.")
-    elif refused.error in ABOUT_THE_GROUP:
+    elif refused.error in group_tools.ABOUT_THE_GROUP:
         print(f"\nError: {words_of(refused)}")
     else:
         print("\nError: Encountered some partition-level error, see the follow-up details.")
@@ -305,10 +291,10 @@ run: Final = Tool(
         **flags(
             "--topic= --all-topics --members --offsets --state=? --type=? --verbose --timeout="
         ),
-        **RESET_FLAGS,
+        **group_resets.RESET_FLAGS,
         **flags("--dry-run --execute --export"),
     },
     "--bootstrap-server localhost:9092 --describe --group g",
     _plan,
-    failed=failed("consumer"),
+    failed=group_tools.failed("consumer"),
 )

@@ -12,16 +12,7 @@ from headrace.cli.kafka_compat.administering import Told, need
 from headrace.cli.kafka_compat.clients import kafka_target, will_pass
 from headrace.cli.kafka_compat.console.places import HIDDEN_TOPICS
 from headrace.cli.kafka_compat.flags import Given, flags
-from headrace.cli.kafka_compat.perf import metrics
-from headrace.cli.kafka_compat.perf.consuming import (
-    CONSUMING,
-    MIB,
-    Measure,
-    begin,
-    consume,
-    measure_of,
-    need_records,
-)
+from headrace.cli.kafka_compat.perf import consuming, metrics
 from headrace.cli.kafka_compat.perf.dates import shown_date
 from headrace.cli.kafka_compat.superseded import OF_THE_PAST, servers_of
 from headrace.cli.kafka_compat.tool import Tool, Work, left_to_main, only_usage
@@ -43,17 +34,17 @@ _BATCH: Final = 10_000
 
 
 def _plan(given: Given) -> Work:
-    need_records(given)
+    consuming.need_records(given)
     if given.has("--topic") == given.has("--include"):
         raise Told('Exactly one of the following arguments is required: "[topic], [include]"')
     need(given, *(() if given.has("--broker-list") else ("--bootstrap-server",)))
-    measure = measure_of(given)
+    measure = consuming.measure_of(given)
     target = kafka_target(servers_of(given), _settings(given, measure))
-    begin(measure, _DETAILED_HEADER if measure.detailed else _HEADER)
+    consuming.begin(measure, _DETAILED_HEADER if measure.detailed else _HEADER)
     return _Run(given, target, measure).run
 
 
-def _settings(given: Given, measure: Measure) -> dict[str, str]:
+def _settings(given: Given, measure: consuming.Measure) -> dict[str, str]:
     settings = dict(measure.settings)
     settings["group.id"] = given.text("--group") or f"perf-consumer-{random.randrange(100_000)}"
     settings["auto.offset.reset"] = "latest" if given.has("--from-latest") else "earliest"
@@ -67,7 +58,7 @@ def _settings(given: Given, measure: Measure) -> dict[str, str]:
 class _Run:
     """One run: counts, and what was counted when the last line was printed."""
 
-    def __init__(self, given: Given, target: Target, measure: Measure) -> None:
+    def __init__(self, given: Given, target: Target, measure: consuming.Measure) -> None:
         self._given = given
         self._target = target
         self._consumer: Consumer
@@ -84,7 +75,7 @@ class _Run:
         start_s = self._join_start_s = time.time()
         try:
             self._subscribe(consumer)
-            consume(self, self._measure)
+            consuming.consume(self, self._measure)
             if self.left() > 0:
                 print(self._measure.gave_up)
             end_s = time.time()
@@ -130,10 +121,10 @@ class _Run:
             records, size = self._records - self._told[0], self._size - self._told[1]
             fetch_ms = int(elapsed_ms) - self._join_window_ms
             print(
-                f"{shown_date(end_s, self._measure.pattern)}, 0, {self._size / MIB:.4f}, "
-                f"{_rate(size / MIB, elapsed_ms):.4f}, {self._records}, "
+                f"{shown_date(end_s, self._measure.pattern)}, 0, {self._size / consuming.MIB:.4f}, "
+                f"{_rate(size / consuming.MIB, elapsed_ms):.4f}, {self._records}, "
                 f"{_rate(records, elapsed_ms):.4f}, {self._join_window_ms}, {fetch_ms}, "
-                f"{_rate(size / MIB, fetch_ms):.4f}, {_rate(records, fetch_ms):.4f}",
+                f"{_rate(size / consuming.MIB, fetch_ms):.4f}, {_rate(records, fetch_ms):.4f}",
                 flush=True,
             )
         self._join_window_ms = 0
@@ -142,7 +133,7 @@ class _Run:
     def _print_total(self, start_s: float, end_s: float) -> None:
         elapsed_ms = max(int((end_s - start_s) * 1000), 1)
         fetch_ms = elapsed_ms - self._join_ms
-        mebibytes = self._size / MIB
+        mebibytes = self._size / consuming.MIB
         pattern = self._measure.pattern
         print(
             f"{shown_date(start_s, pattern)}, {shown_date(end_s, pattern)}, {mebibytes:.4f}, "
@@ -179,7 +170,7 @@ def _await_statistics(consumer: Consumer, statistics: metrics.Statistics) -> Non
 
 run: Final = Tool(
     "kafka-consumer-perf-test",
-    flags(CONSUMING, "--include= --from-latest", OF_THE_PAST),
+    flags(consuming.CONSUMING, "--include= --from-latest", OF_THE_PAST),
     "--bootstrap-server localhost:9092 --topic orders --num-records 1000000",
     _plan,
     refused=only_usage,

@@ -12,15 +12,7 @@ from headrace.cli.kafka import explain
 from headrace.cli.kafka_compat.administering import need
 from headrace.cli.kafka_compat.clients import kafka_target
 from headrace.cli.kafka_compat.flags import Given, flags
-from headrace.cli.kafka_compat.perf.consuming import (
-    CONSUMING,
-    MIB,
-    Measure,
-    begin,
-    consume,
-    measure_of,
-    need_records,
-)
+from headrace.cli.kafka_compat.perf import consuming
 from headrace.cli.kafka_compat.perf.dates import shown_date
 from headrace.cli.kafka_compat.share_clients import open_share_consumer
 from headrace.cli.kafka_compat.tool import Tool, Work, left_to_main, only_usage
@@ -37,15 +29,15 @@ _CLIENT_ID: Final = "perf-share-consumer-client"
 
 def _plan(given: Given) -> Work:
     need(given, "--bootstrap-server", "--topic")
-    need_records(given)
-    measure = measure_of(given)
+    consuming.need_records(given)
+    measure = consuming.measure_of(given)
     target = kafka_target(given.needed("--bootstrap-server"), _settings(given, measure))
     threads = given.number("--threads")
-    begin(measure, _HEADER)
+    consuming.begin(measure, _HEADER)
     return _Run(given, target, measure, 1 if threads is None else threads).run
 
 
-def _settings(given: Given, measure: Measure) -> dict[str, str]:
+def _settings(given: Given, measure: consuming.Measure) -> dict[str, str]:
     settings = dict(measure.settings)
     settings["group.id"] = given.text("--group") or "perf-share-consumer"
     settings["fetch.max.bytes"] = str(given.number("--fetch-size") or 1 << 20)
@@ -65,7 +57,7 @@ class _Member:
         self.consumer = open_share_consumer(run.target, {"client.id": self.client_id})
 
     def consume(self) -> None:
-        consume(self, self._run.measure)
+        consuming.consume(self, self._run.measure)
         self.consumer.commit_sync()
 
     def left(self) -> int:
@@ -94,7 +86,9 @@ class _Member:
 class _Run:
     """Members in threads of their own: librdkafka lets no two threads use one."""
 
-    def __init__(self, given: Given, target: Target, measure: Measure, threads: int) -> None:
+    def __init__(
+        self, given: Given, target: Target, measure: consuming.Measure, threads: int
+    ) -> None:
         self._given = given
         self.target = target
         self.measure = measure
@@ -139,14 +133,14 @@ class _Run:
         pattern = self.measure.pattern
         return (
             f"{shown_date(start_s, pattern)}, {shown_date(end_s, pattern)}, "
-            f"{all_size / MIB:.4f}, {1000 * size / MIB / elapsed_ms:.4f}, "
+            f"{all_size / consuming.MIB:.4f}, {1000 * size / consuming.MIB / elapsed_ms:.4f}, "
             f"{1000 * records / elapsed_ms:.4f}, {total}, {int(elapsed_ms)}"
         )
 
 
 run: Final = Tool(
     "kafka-share-consumer-perf-test",
-    flags(CONSUMING, "--threads= --show-consumer-stats"),
+    flags(consuming.CONSUMING, "--threads= --show-consumer-stats"),
     "--bootstrap-server localhost:9092 --topic jobs --num-records 1000000",
     _plan,
     refused=only_usage,

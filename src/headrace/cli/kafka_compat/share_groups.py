@@ -5,33 +5,15 @@ from __future__ import annotations
 import sys
 from typing import Final
 
+from headrace.cli.administration import share_groups
 from headrace.cli.administration.client import Admin, Fault, Refused
 from headrace.cli.administration.groups import delete_group
-from headrace.cli.administration.share_groups import (
-    ShareGroup,
-    describe_share_group,
-    forget_share_topics,
-    list_share_groups,
-    move_share_group,
-    read_share_offsets,
-)
+from headrace.cli.kafka_compat import group_tools
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, need
 from headrace.cli.kafka_compat.columns import AS_IT_IS, column, lines_of, text_of
 from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.group_report import show_assignment, shown_coordinator
 from headrace.cli.kafka_compat.group_resets import named_places, plan, print_plans
-from headrace.cli.kafka_compat.group_tools import (
-    ABOUT_THE_GROUP,
-    check_delete_offsets,
-    check_describe,
-    check_reset,
-    check_scenarios,
-    chosen,
-    failed,
-    filter_of,
-    on_groups,
-    tell_deleted,
-)
 from headrace.cli.kafka_compat.java_errors import as_exception, words_of
 from headrace.cli.kafka_compat.tool import Tool, Work
 from headrace.errors import Error
@@ -45,26 +27,28 @@ STATES: Final = ("Stable", "Dead", "Empty")
 def _plan(given: Given) -> Work:
     need(given, "--bootstrap-server")
     action = _checked(given)
-    filter_of(given, "--state", "state", STATES)
-    return on_groups(given, given.needed("--bootstrap-server"), _WORK[action], timeout_ms=30_000)
+    group_tools.filter_of(given, "--state", "state", STATES)
+    return group_tools.on_groups(
+        given, given.needed("--bootstrap-server"), _WORK[action], timeout_ms=30_000
+    )
 
 
 def _checked(given: Given) -> str:
     """The action, once all flags go together."""
     if given.has("--describe"):
-        check_describe(given)
+        group_tools.check_describe(given)
     if given.has("--delete"):
         if given.has("--group") == given.has("--all-groups"):
             raise Told("Option [delete] takes either [group] or [all-groups], not both.")
         if given.has("--topic"):
             raise Told("Option [delete] does not take the option: [topic]")
-    check_delete_offsets(given)
+    group_tools.check_delete_offsets(given)
     if given.has("--reset-offsets"):
-        check_reset(given, _refuse_undecided)
+        group_tools.check_reset(given, _refuse_undecided)
         if not given.has("--group"):
             raise Told("Option [reset-offsets] takes the option: [group]")
-        check_scenarios(given, _SCENARIOS)
-    return chosen(given, _ACTIONS, end=".")
+        group_tools.check_scenarios(given, _SCENARIOS)
+    return group_tools.chosen(given, _ACTIONS, end=".")
 
 
 def _refuse_undecided() -> None:
@@ -76,12 +60,14 @@ def _refuse_undecided() -> None:
 
 def _groups(admin: Admin, given: Given) -> list[str]:
     if given.has("--all-groups"):
-        return [each.group for each in list_share_groups(admin)]
+        return [each.group for each in share_groups.list_share_groups(admin)]
     return list(dict.fromkeys(given.all("--group")))
 
 
 def _list(admin: Admin, given: Given) -> None:
-    groups = list_share_groups(admin, states=filter_of(given, "--state", "state", STATES))
+    groups = share_groups.list_share_groups(
+        admin, states=group_tools.filter_of(given, "--state", "state", STATES)
+    )
     if not given.has("--state"):
         for each in groups:
             print(each.group)
@@ -93,7 +79,9 @@ def _list(admin: Admin, given: Given) -> None:
 
 def _describe(admin: Admin, given: Given) -> None:
     verbose = given.has("--verbose")
-    groups = [describe_share_group(admin, name) for name in sorted(_groups(admin, given))]
+    groups = [
+        share_groups.describe_share_group(admin, name) for name in sorted(_groups(admin, given))
+    ]
     for group in groups:
         if given.has("--members"):
             if _say_state(group) and group.members:
@@ -105,7 +93,7 @@ def _describe(admin: Admin, given: Given) -> None:
             print(_offsets(admin, group, verbose), end="")
 
 
-def _say_state(group: ShareGroup) -> bool:
+def _say_state(group: share_groups.ShareGroup) -> bool:
     """Tell what keeps a queue from being read; False for one that does not exist."""
     if group.state == "Dead":
         print(f"\nError: Share group '{group.group}' does not exist.")
@@ -115,8 +103,8 @@ def _say_state(group: ShareGroup) -> bool:
     return True
 
 
-def _offsets(admin: Admin, group: ShareGroup, verbose: bool) -> str:
-    offsets = read_share_offsets(admin, group.group)
+def _offsets(admin: Admin, group: share_groups.ShareGroup, verbose: bool) -> str:
+    offsets = share_groups.read_share_offsets(admin, group.group)
     if not offsets:
         return f"\nShare group '{group.group}' has no offset information.\n"
     found = offsets.values()
@@ -132,7 +120,7 @@ def _offsets(admin: Admin, group: ShareGroup, verbose: bool) -> str:
     )
 
 
-def _members(group: ShareGroup, verbose: bool) -> str:
+def _members(group: share_groups.ShareGroup, verbose: bool) -> str:
     members = group.members
     # Kafka's tool has nothing at all, not a dash, for a member without partitions.
     assigned = [(each.assignment and show_assignment(each.assignment)) or "" for each in members]
@@ -149,7 +137,7 @@ def _members(group: ShareGroup, verbose: bool) -> str:
     )
 
 
-def _state(group: ShareGroup, verbose: bool) -> str:
+def _state(group: share_groups.ShareGroup, verbose: bool) -> str:
     return text_of(
         lines_of(
             column("GROUP", [group.group]),
@@ -163,7 +151,7 @@ def _state(group: ShareGroup, verbose: bool) -> str:
 
 
 def _delete(admin: Admin, given: Given) -> None:
-    listed = {each.group: each.state for each in list_share_groups(admin)}
+    listed = {each.group: each.state for each in share_groups.list_share_groups(admin)}
     outcome: dict[str, Fault | str | None] = {}
     for name in listed if given.has("--all-groups") else dict.fromkeys(given.all("--group")):
         if name not in listed:
@@ -174,13 +162,13 @@ def _delete(admin: Admin, given: Given) -> None:
             outcome[name] = Fault(Error.NON_EMPTY_GROUP, f"Share group '{name}' is not EMPTY.")
         else:
             outcome[name] = delete_group(admin, name)
-    tell_deleted("share", outcome)
+    group_tools.tell_deleted("share", outcome)
 
 
 def _reset(admin: Admin, given: Given) -> None:
     name = given.needed("--group")
     try:
-        if describe_share_group(admin, name).state not in ("Empty", "Dead"):
+        if share_groups.describe_share_group(admin, name).state not in ("Empty", "Dead"):
             raise Told(f"Share group '{name}' is not empty.")
     except Refused as error:
         if error.error is not Error.GROUP_ID_NOT_FOUND:
@@ -188,11 +176,11 @@ def _reset(admin: Admin, given: Given) -> None:
     if given.has("--topic"):
         places = named_places(admin, given.all("--topic"))
     else:
-        places = list(read_share_offsets(admin, name))
+        places = list(share_groups.read_share_offsets(admin, name))
     steps = plan(admin, given, name, places, dict)
     if given.has("--execute"):
         starts = {TopicPartition(*step[:2]): step.new_offset for step in steps}
-        for fault in move_share_group(admin, name, starts).values():
+        for fault in share_groups.move_share_group(admin, name, starts).values():
             raise Refused(fault.error, fault.message)
     print_plans({name: steps} if steps else {})
 
@@ -200,11 +188,11 @@ def _reset(admin: Admin, given: Given) -> None:
 def _delete_offsets(admin: Admin, given: Given) -> None:
     group, topics = given.needed("--group"), given.all("--topic")
     try:
-        outcome = forget_share_topics(admin, group, topics)
+        outcome = share_groups.forget_share_topics(admin, group, topics)
     except Refused as error:
         fault = Fault(error.error, error.said)
         words = words_of(fault)
-        if fault.error not in ABOUT_THE_GROUP:
+        if fault.error not in group_tools.ABOUT_THE_GROUP:
             words = f"Encounter some unknown error: {as_exception(fault)}"
         print(f"\nError: {words}")
         outcome = dict.fromkeys(topics, fault)
@@ -234,5 +222,5 @@ run: Final = Tool(
     },
     "--bootstrap-server localhost:9092 --describe --group jobs",
     _plan,
-    failed=failed("share"),
+    failed=group_tools.failed("share"),
 )

@@ -8,15 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
+from headrace.cli.administration import transactions
 from headrace.cli.administration.hanging import look_up, open_for, orphans_among
-from headrace.cli.administration.transactions import (
-    ProducerState,
-    describe_producers,
-    describe_transaction,
-    list_transactions,
-    terminate,
-    write_abort,
-)
 from headrace.cli.direct import Brokers, open_brokers
 from headrace.cli.failures import Failure
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, as_whole_number, target_of
@@ -74,7 +67,7 @@ def _list(brokers: Brokers, given: Given) -> None:
     pattern = given.text("--transactional-id-pattern")
     rows = [
         (each.transactional_id, each.coordinator, each.producer_id, each.state)
-        for each in list_transactions(brokers, older_than_ms=older_than_ms)
+        for each in transactions.list_transactions(brokers, older_than_ms=older_than_ms)
         if not pattern or re.fullmatch(pattern, each.transactional_id)
     ]
     _print(("TransactionalId", "Coordinator", "ProducerId", "TransactionState"), rows)
@@ -83,7 +76,7 @@ def _list(brokers: Brokers, given: Given) -> None:
 def _describe(brokers: Brokers, given: Given) -> None:
     name = given.needed("--transactional-id")
     with _failing(f"Failed to describe transaction state of transactional-id `{name}`"):
-        each = describe_transaction(brokers, name)
+        each = transactions.describe_transaction(brokers, name)
     started = each.start_time_ms
     heads = (
         "CoordinatorId", "TransactionalId", "ProducerId", "ProducerEpoch", "TransactionState",
@@ -109,7 +102,7 @@ def _describe_producers(brokers: Brokers, given: Given) -> None:
     broker = as_whole_number(given, "--broker-id")
     where = "leader" if broker is None else f"broker {broker}"
     with _failing(f"Failed to describe producers for partition {topic}-{partition} on {where}"):
-        found = describe_producers(brokers, topic, [partition], broker_id=broker)
+        found = transactions.describe_producers(brokers, topic, [partition], broker_id=broker)
     heads = (
         "ProducerId", "ProducerEpoch", "LatestCoordinatorEpoch", "LastSequence", "LastTimestamp",
         "CurrentTransactionStartOffset",
@@ -134,12 +127,12 @@ def _abort(brokers: Brokers, given: Given) -> None:
     if start_offset is None:
         numbers = [as_whole_number(given, flag) or 0 for flag in _OLD_PRODUCER]
         producer_id, epoch, coordinator_epoch = numbers
-        producer = ProducerState(
+        producer = transactions.ProducerState(
             topic, partition, producer_id, epoch, max(coordinator_epoch, 0), None, None, None
         )
     else:
         with _failing(f"Failed to validate producer state for partition {topic}-{partition}"):
-            found = describe_producers(brokers, topic, [partition])
+            found = transactions.describe_producers(brokers, topic, [partition])
         matching = [each for each in found if each.start_offset == start_offset]
         if not matching:
             raise Told(
@@ -148,7 +141,7 @@ def _abort(brokers: Brokers, given: Given) -> None:
             )
         producer = matching[0]
     with _failing(f"Failed to abort transaction of producer {producer.producer_id}"):
-        write_abort(brokers, producer)
+        transactions.write_abort(brokers, producer)
 
 
 def _find_hanging(brokers: Brokers, given: Given) -> None:
@@ -158,7 +151,7 @@ def _find_hanging(brokers: Brokers, given: Given) -> None:
     number = as_whole_number(given, "--partition")
     topic = given.text("--topic")
     now_ms = _now_ms()
-    candidates: list[ProducerState] = []
+    candidates: list[transactions.ProducerState] = []
     for name in brokers.topics() if topic is None else [topic]:
         with _failing("Failed to describe 1 topics"):
             held = brokers.replicas(name)
@@ -168,7 +161,7 @@ def _find_hanging(brokers: Brokers, given: Given) -> None:
             if number in (None, each) and (broker is None or broker in replicas)
         ]
         with _failing(f"Failed to describe producers for {len(partitions)} partitions"):
-            found = describe_producers(brokers, name, partitions, broker_id=broker)
+            found = transactions.describe_producers(brokers, name, partitions, broker_id=broker)
         candidates += open_for(found, older_than_ms=limit_ms, now_ms=now_ms)
     known = look_up(brokers, {each.producer_id for each in candidates})
     heads = (
@@ -194,7 +187,7 @@ def _find_hanging(brokers: Brokers, given: Given) -> None:
 def _force_terminate(brokers: Brokers, given: Given) -> None:
     name = given.needed("--transactionalId")
     with _failing(f"Failed to force terminate transactionalId `{name}`"):
-        terminate(brokers, name)
+        transactions.terminate(brokers, name)
 
 
 _WORK: Final = {

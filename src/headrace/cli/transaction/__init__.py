@@ -7,15 +7,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from headrace.cli.administration import transactions
 from headrace.cli.administration.hanging import find_hanging
-from headrace.cli.administration.transactions import (
-    STATES,
-    Described,
-    ProducerState,
-    describe_producers,
-    describe_transaction,
-    list_transactions,
-)
 from headrace.cli.completion import complete_topic
 from headrace.cli.direct import open_brokers
 from headrace.cli.durations import parse_duration_ms, show_duration
@@ -43,7 +36,7 @@ _HANGING_COLUMNS: Final = (
 def list_command(
     state: Annotated[
         list[str],
-        option("STATE", f"{', '.join(STATES)}; may be repeated."),
+        option("STATE", f"{', '.join(transactions.STATES)}; may be repeated."),
     ] = NONE_GIVEN,
     producer_id: Annotated[
         list[int] | None, option("ID", "Only this producer id; may be repeated.")
@@ -56,12 +49,12 @@ def list_command(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List transactional ids with their producer and state."""
-    states = parse_states(state, STATES, "transaction")
+    states = parse_states(state, transactions.STATES, "transaction")
     older_than_ms = None if older_than is None else parse_duration_ms(older_than, "--older-than")
     with open_brokers(target) as brokers:
         rows = [
             listed._asdict()
-            for listed in list_transactions(
+            for listed in transactions.list_transactions(
                 brokers,
                 states=states,
                 producer_ids=producer_id or (),
@@ -84,7 +77,7 @@ def describe(
     with open_brokers(target) as brokers:
         for name in dict.fromkeys(transactional_ids):
             try:
-                views.append(_view(describe_transaction(brokers, name), now_ms))
+                views.append(_view(transactions.describe_transaction(brokers, name), now_ms))
             except Failure as failure:
                 failures.append(failure)
     if views:
@@ -92,7 +85,7 @@ def describe(
     raise_all(failures)
 
 
-def _view(described: Described, now_ms: int) -> dict[str, Any]:
+def _view(described: transactions.Described, now_ms: int) -> dict[str, Any]:
     started = described.open_since_ms
     return {
         "transactional_id": described.transactional_id,
@@ -132,11 +125,14 @@ def producers(
     if not colon or not topic or not (number.isdecimal() and len(number) < 10):
         raise WrongUsage(f'"{where}" is not a partition', "write TOPIC:PARTITION, such as orders:0")
     with open_brokers(target) as brokers:
-        rows = [_producer(each) for each in describe_producers(brokers, topic, [int(number)])]
+        rows = [
+            _producer(each)
+            for each in transactions.describe_producers(brokers, topic, [int(number)])
+        ]
     emit_rows(rows, output, _PRODUCER_COLUMNS)
 
 
-def _producer(producer: ProducerState) -> dict[str, Any]:
+def _producer(producer: transactions.ProducerState) -> dict[str, Any]:
     row = producer._asdict()
     timestamp_ms = row.pop("last_timestamp_ms")
     return row | {"last_timestamp": None if timestamp_ms is None else iso_timestamp(timestamp_ms)}
