@@ -61,11 +61,7 @@ Examples:
 
 TopicsArgument: TypeAlias = Annotated[
     list[str] | None,
-    argument(
-        "TOPIC…",
-        "One topic; with --group, any number.",
-        autocompletion=complete_topic,
-    ),
+    argument("TOPIC…", "One topic; with --group, any number.", autocompletion=complete_topic),
 ]
 GroupOption: TypeAlias = Annotated[
     str | None,
@@ -76,8 +72,7 @@ GroupOption: TypeAlias = Annotated[
     ),
 ]
 ProtocolOption: TypeAlias = Annotated[
-    Protocol | None,
-    typer.Option(help="Group protocol; default classic."),
+    Protocol | None, typer.Option(help="Group protocol; default classic.")
 ]
 PartitionsOption: TypeAlias = Annotated[
     list[int] | None,
@@ -93,12 +88,10 @@ FromOption: TypeAlias = Annotated[
     ),
 ]
 ToOption: TypeAlias = Annotated[
-    str,
-    option("--to POSITION", "Stop before this position; end is the end of the log now."),
+    str, option("--to POSITION", "Stop before this position; end is the end of the log now.")
 ]
 MaxOption: TypeAlias = Annotated[
-    int | None,
-    option("--max-messages -n N", "Stop after this number of records.", min=1),
+    int | None, option("--max-messages -n N", "Stop after this number of records.", min=1)
 ]
 FollowFlag: TypeAlias = Annotated[bool, option("--follow -f", "Wait for new records at the end.")]
 TemplateOption: TypeAlias = Annotated[

@@ -19,8 +19,7 @@ from headrace.types import TopicPartition
 EPILOG = "Example: headrace topic elect orders --preferred"
 
 TopicNames = Annotated[
-    list[str] | None,
-    argument("TOPIC…", "Default: all topics.", autocompletion=complete_topic),
+    list[str] | None, argument("TOPIC…", "Default: all topics.", autocompletion=complete_topic)
 ]
 
 

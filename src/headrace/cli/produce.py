@@ -72,12 +72,10 @@ FormOption: TypeAlias = Annotated[
 ]
 KeyOption: TypeAlias = Annotated[str | None, option("--key -k TEXT", "The key of every record.")]
 SeparatorOption: TypeAlias = Annotated[
-    str | None,
-    option("--key-separator -K TEXT", "Text that separates key and value in a line."),
+    str | None, option("--key-separator -K TEXT", "Text that separates key and value in a line.")
 ]
 HeaderOption: TypeAlias = Annotated[
-    list[str],
-    option("--header -H KEY=VALUE", "A header of every record; may be repeated."),
+    list[str], option("--header -H KEY=VALUE", "A header of every record; may be repeated.")
 ]
 NullOption: TypeAlias = Annotated[
     str | None,
@@ -102,8 +100,7 @@ ValueFormat: TypeAlias = Annotated[
     ),
 ]
 KeySchemaId: TypeAlias = Annotated[
-    int | None,
-    option("--key-schema-id ID", "Encode keys with this schema of the registry.", min=1),
+    int | None, option("--key-schema-id ID", "Encode keys with this schema of the registry.", min=1)
 ]
 ValueSchemaId: TypeAlias = Annotated[
     int | None,
@@ -113,12 +110,10 @@ CompressionOption: TypeAlias = Annotated[
     Compression, option("--compression -z", "Compression codec.")
 ]
 AcksOption: TypeAlias = Annotated[
-    Acks,
-    typer.Option(help="Wait for no acknowledgement, the leader's, or all in-sync replicas'."),
+    Acks, typer.Option(help="Wait for no acknowledgement, the leader's, or all in-sync replicas'.")
 ]
 IdempotentFlag: TypeAlias = Annotated[
-    bool,
-    option("--idempotent", "Use an idempotent producer: retries cause no duplicates."),
+    bool, option("--idempotent", "Use an idempotent producer: retries cause no duplicates.")
 ]
 TransactionalIdOption: TypeAlias = Annotated[
     str | None,

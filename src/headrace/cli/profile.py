@@ -46,14 +46,10 @@ Name = Annotated[str, argument("NAME", autocompletion=complete_profile)]
 def create(
     name: Annotated[str, argument("NAME")],
     servers: Annotated[
-        str,
-        typer.Option(*SERVER_FLAGS, metavar="HOST:PORT,…", help="Its brokers."),
+        str, typer.Option(*SERVER_FLAGS, metavar="HOST:PORT,…", help="Its brokers.")
     ],
     properties: Properties = NONE_GIVEN,
-    registry: Annotated[
-        str | None,
-        option("--registry -r URL,…", "Its schema registry."),
-    ] = None,
+    registry: Annotated[str | None, option("--registry -r URL,…", "Its schema registry.")] = None,
     use: Annotated[bool, option("--use", "Use it from now on.")] = False,
     force: Annotated[bool, option("--force", "Replace an existing profile of this name.")] = False,
     output: OutputOption = Output.TABLE,
@@ -81,10 +77,7 @@ def create(
 
 @app.command(epilog="Example: headrace profile use prod")
 def use(
-    name: Annotated[
-        str | None,
-        argument("NAME", autocompletion=complete_profile),
-    ] = None,
+    name: Annotated[str | None, argument("NAME", autocompletion=complete_profile)] = None,
     none: Annotated[bool, option("--none", "Use no profile.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -123,8 +116,7 @@ def list_(output: OutputOption = Output.TABLE) -> None:
 @app.command(epilog="Example: headrace profile show prod")
 def show(
     name: Annotated[
-        str | None,
-        argument("NAME", "Default: the one in use.", autocompletion=complete_profile),
+        str | None, argument("NAME", "Default: the one in use.", autocompletion=complete_profile)
     ] = None,
     secrets: Annotated[bool, option("--secrets", "Show passwords.")] = False,
     output: OutputOption = Output.TABLE,

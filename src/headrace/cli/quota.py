@@ -119,8 +119,7 @@ def set_quotas(
 @app.command(epilog="Example: headrace quota delete --user alice producer_byte_rate")
 def delete(
     keys: Annotated[
-        list[str] | None,
-        argument("[KEY…]", "The quotas to delete. Default: all."),
+        list[str] | None, argument("[KEY…]", "The quotas to delete. Default: all.")
     ] = None,
     entity: EntityOptions = MADE,
     target: TargetOptions = MADE,

@@ -30,30 +30,21 @@ _COLUMNS: Final = ["topic", "partition", "replicas", "adding", "removing"]
 
 
 def reassign(
-    names: Annotated[
-        list[str] | None,
-        argument("TOPIC…", "The topics."),
-    ] = None,
+    names: Annotated[list[str] | None, argument("TOPIC…", "The topics.")] = None,
     plan: Annotated[
-        str | None,
-        option("FILE", "A plan in JSON, as kafka-reassign-partitions reads it."),
+        str | None, option("FILE", "A plan in JSON, as kafka-reassign-partitions reads it.")
     ] = None,
     to_brokers: Annotated[
         str | None, option("ID,…", "Spread the topics over these brokers.")
     ] = None,
-    drop_broker: Annotated[
-        int | None,
-        option("ID", "Move all replicas off this broker."),
-    ] = None,
+    drop_broker: Annotated[int | None, option("ID", "Move all replicas off this broker.")] = None,
     replication_factor: Annotated[
-        int | None,
-        option("--replication-factor -r", "Change the replication factor.", min=1),
+        int | None, option("--replication-factor -r", "Change the replication factor.", min=1)
     ] = None,
     cancel: Annotated[bool, option("--cancel", "Cancel active reassignments.")] = False,
     status: Annotated[bool, option("--status", "Show active reassignments.")] = False,
     wait: Annotated[
-        bool,
-        option("--wait", "Wait for active reassignments, then remove the throttle."),
+        bool, option("--wait", "Wait for active reassignments, then remove the throttle.")
     ] = False,
     everything: Annotated[bool, option("--all -a", "All topics.")] = False,
     throttle: Annotated[

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Create, inspect, change and delete topics.")
 
 Configs = Annotated[
-    list[str],
-    option("--config -c KEY=VALUE", "A topic configuration; may be repeated."),
+    list[str], option("--config -c KEY=VALUE", "A topic configuration; may be repeated.")
 ]
 
 
@@ -106,10 +105,7 @@ def _replication_factor(topic: TopicMetadata) -> int:
 
 @app.command(epilog="Example: headrace topic describe orders, or: describe --under-replicated")
 def describe(
-    names: Annotated[
-        list[str] | None,
-        argument("TOPIC…", autocompletion=complete_topic),
-    ] = None,
+    names: Annotated[list[str] | None, argument("TOPIC…", autocompletion=complete_topic)] = None,
     under_replicated: Annotated[
         bool, option("--under-replicated", "Only under-replicated partitions.")
     ] = False,
@@ -207,13 +203,11 @@ def _as_text(described: dict[str, Any]) -> str:
 def alter(
     name: TopicName,
     partitions: Annotated[
-        int | None,
-        option("--partitions -p", "Increase to this number of partitions.", min=1),
+        int | None, option("--partitions -p", "Increase to this number of partitions.", min=1)
     ] = None,
     config: Configs = NONE_GIVEN,
     delete_config: Annotated[
-        list[str],
-        option("KEY", "Remove this configuration; the default applies again."),
+        list[str], option("KEY", "Remove this configuration; the default applies again.")
     ] = NONE_GIVEN,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,

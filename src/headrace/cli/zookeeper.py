@@ -42,25 +42,18 @@ Examples:
 
 
 def zookeeper(
-    data: Annotated[
-        str | None,
-        option("--data DIR", "The data folder."),
-    ] = None,
+    data: Annotated[str | None, option("--data DIR", "The data folder.")] = None,
     host: Annotated[
-        str | None,
-        option("--host", "The address to listen on.", show_default="127.0.0.1"),
+        str | None, option("--host", "The address to listen on.", show_default="127.0.0.1")
     ] = None,
     port: Annotated[
-        int | None,
-        option("--port", "The client port; 0 takes a free one.", show_default="2181"),
+        int | None, option("--port", "The client port; 0 takes a free one.", show_default="2181")
     ] = None,
     config: Annotated[
-        str | None,
-        option("--config FILE", "Read settings from a zookeeper.properties file."),
+        str | None, option("--config FILE", "Read settings from a zookeeper.properties file.")
     ] = None,
     servers: Annotated[
-        int,
-        option("--servers", "Number of servers, on consecutive ports from --port.", min=1),
+        int, option("--servers", "Number of servers, on consecutive ports from --port.", min=1)
     ] = 1,
     heap_mb: Annotated[
         int, option("--heap-mb", "Heap size of each server.", min=16)

@@ -41,17 +41,14 @@ ReplicasOption = Annotated[
     option("--replicas", "Replicas of the new topic.", min=1, show_default="the broker's default"),
 ]
 PayloadOption = Annotated[
-    Payload,
-    option("--payload", "Content of the records: random does not compress, text does."),
+    Payload, option("--payload", "Content of the records: random does not compress, text does.")
 ]
 AcksOption = Annotated[str, option("--acks 0|1|all", "Acknowledgements to wait for.")]
 CompressionOption = Annotated[
-    str,
-    option("--compression CODEC", "Compression codec: none, gzip, snappy, lz4, zstd."),
+    str, option("--compression CODEC", "Compression codec: none, gzip, snappy, lz4, zstd.")
 ]
 PlotOption = Annotated[
-    Path | None,
-    option("--plot FILE.png", "Write a plot of throughput and latency."),
+    Path | None, option("--plot FILE.png", "Write a plot of throughput and latency.")
 ]
 
 
@@ -120,8 +117,7 @@ def latency(
 def end_to_end(
     records: Annotated[int, option("--records", "Number of records.", min=1)] = 1_000,
     rate: Annotated[
-        float | None,
-        option("--rate", "Records per second.", min=0.1, show_default="one by one"),
+        float | None, option("--rate", "Records per second.", min=0.1, show_default="one by one")
     ] = None,
     size: SizeOption = "100",
     place: PlaceOptions = MADE,

@@ -58,12 +58,10 @@ ServersOption = Annotated[
 ]
 DataOption = Annotated[Path | None, option("--data DIR", "Check this data folder.")]
 ConfigOption = Annotated[
-    Path | None,
-    option("--config FILE", "Check this server.properties and what it names."),
+    Path | None, option("--config FILE", "Check this server.properties and what it names.")
 ]
 RegistryOption = Annotated[
-    str | None,
-    option("--registry -r URL,…", "Check this schema registry.", callback=mark_given),
+    str | None, option("--registry -r URL,…", "Check this schema registry.", callback=mark_given)
 ]
 RestOption = Annotated[str | None, option("--rest URL", "Check this REST Proxy.")]
 

@@ -28,10 +28,7 @@ Examples:
   headrace dump-log data/orders-0/*.log --deep
   headrace dump-log data/orders-0 --verify"""
 
-Paths = Annotated[
-    list[str],
-    argument("PATH…", "Files, or folders of partitions."),
-]
+Paths = Annotated[list[str], argument("PATH…", "Files, or folders of partitions.")]
 DeepFlag = Annotated[bool, option("--deep", "Also print the records of each batch.")]
 VerifyFlag = Annotated[
     bool, option("--verify", "Check CRCs, offsets and indexes; exit 1 on a fault.")

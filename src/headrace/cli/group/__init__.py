@@ -27,8 +27,7 @@ class GroupType(StrEnum):
 @app.command("list", epilog="Example: headrace group list --state Stable --type consumer")
 def list_command(
     state: Annotated[
-        list[str],
-        option("STATE", f"{', '.join(STATES)}; may be repeated."),
+        list[str], option("STATE", f"{', '.join(STATES)}; may be repeated.")
     ] = NONE_GIVEN,
     kind: Annotated[GroupType | None, option("--type", "Only groups of this protocol.")] = None,
     target: TargetOptions = MADE,

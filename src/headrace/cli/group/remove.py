@@ -126,13 +126,9 @@ def _forget(target: Target, group: str, parts: Iterable[TopicPart]) -> dict[Topi
 
 def remove_members(
     group: GroupName,
-    member: Annotated[
-        list[str],
-        option("ID", "A member id; may be repeated."),
-    ] = NONE_GIVEN,
+    member: Annotated[list[str], option("ID", "A member id; may be repeated.")] = NONE_GIVEN,
     instance: Annotated[
-        list[str],
-        option("ID", "A group.instance.id; may be repeated."),
+        list[str], option("ID", "A group.instance.id; may be repeated.")
     ] = NONE_GIVEN,
     everyone: Annotated[bool, option("--all", "All members.")] = False,
     target: TargetOptions = MADE,

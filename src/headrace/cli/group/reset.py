@@ -47,20 +47,16 @@ Examples:
   headrace group reset billing --from-file billing.csv --execute"""
 
 DatetimeOption: TypeAlias = Annotated[
-    str | None,
-    option("TIME", "To the first record at or after this time; UTC without a zone."),
+    str | None, option("TIME", "To the first record at or after this time; UTC without a zone.")
 ]
 DurationOption: TypeAlias = Annotated[
-    str | None,
-    option("DURATION", "To the first record of this long ago: PT1H30M or 90m."),
+    str | None, option("DURATION", "To the first record of this long ago: PT1H30M or 90m.")
 ]
 ShiftOption: TypeAlias = Annotated[
-    int | None,
-    option("N", "Shift by this number of records; negative is backwards."),
+    int | None, option("N", "Shift by this number of records; negative is backwards.")
 ]
 CurrentFlag: TypeAlias = Annotated[
-    bool,
-    option("--to-current", "To the committed offset, or to the end where there is none."),
+    bool, option("--to-current", "To the committed offset, or to the end where there is none.")
 ]
 FileOption: TypeAlias = Annotated[str | None, option("CSV", "Lines of TOPIC,PARTITION,OFFSET.")]
 ZooKeeperOption: TypeAlias = Annotated[

@@ -28,8 +28,7 @@ _EPILOG: Final = (
 )
 
 PipelineArgument = Annotated[
-    str | None,
-    argument("MODULE:FUNCTION", "Or path/to/file.py:FUNCTION."),
+    str | None, argument("MODULE:FUNCTION", "Or path/to/file.py:FUNCTION.")
 ]
 MasterOption = Annotated[
     str | None,
@@ -53,13 +52,9 @@ BrokerFlag = Annotated[
     ),
 ]
 NameOption = Annotated[
-    str | None,
-    option("NAME", "Under which progress is kept. Default: MODULE.FUNCTION."),
+    str | None, option("NAME", "Under which progress is kept. Default: MODULE.FUNCTION.")
 ]
-SetOption = Annotated[
-    list[str],
-    option("--set KEY=VALUE", "A setting of Spark; may be repeated."),
-]
+SetOption = Annotated[list[str], option("--set KEY=VALUE", "A setting of Spark; may be repeated.")]
 OnceFlag = Annotated[bool, option("--once", "Process what is there now, then end.")]
 StateOption = Annotated[
     Path | None,

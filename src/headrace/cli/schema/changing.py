@@ -22,16 +22,13 @@ def register_schema(
     schema_type: TypeOption = None,
     reference: ReferenceOption = NONE_GIVEN,
     normalize: Annotated[
-        bool,
-        option("--normalize", "Normalize the schema before it is compared and registered."),
+        bool, option("--normalize", "Normalize the schema before it is compared and registered.")
     ] = False,
     schema_id: Annotated[
-        int | None,
-        option("--id ID", "Register with this id; needs mode IMPORT.", min=0),
+        int | None, option("--id ID", "Register with this id; needs mode IMPORT.", min=0)
     ] = None,
     version: Annotated[
-        int | None,
-        option("--version N", "Register as this version; needs mode IMPORT.", min=1),
+        int | None, option("--version N", "Register as this version; needs mode IMPORT.", min=1)
     ] = None,
     server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
@@ -56,8 +53,7 @@ def register_schema(
 def delete(
     subject: SubjectArgument,
     version: Annotated[
-        str | None,
-        option("--version -v N|latest", "Only this version. Default: all."),
+        str | None, option("--version -v N|latest", "Only this version. Default: all.")
     ] = None,
     permanent: Annotated[
         bool, option("--permanent", "Hard delete: the id can no longer be read.")

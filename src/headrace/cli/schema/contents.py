@@ -57,10 +57,7 @@ def _prefix(pattern: str) -> str | None:
 
 
 def get(
-    subject: Annotated[
-        str | None,
-        argument("[SUBJECT]", autocompletion=complete_subject),
-    ] = None,
+    subject: Annotated[str | None, argument("[SUBJECT]", autocompletion=complete_subject)] = None,
     version: Annotated[str, option("--version -v N|latest", "The version.")] = "latest",
     schema_id: Annotated[int | None, option("--id ID", "By id instead of subject.")] = None,
     guid: Annotated[str | None, option("--guid GUID", "By GUID instead of subject.")] = None,

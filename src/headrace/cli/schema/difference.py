@@ -24,10 +24,7 @@ _SIGNS = {"added": "+", "removed": "-", "changed": "~", "reordered": "~"}
 
 def diff(
     subject: SubjectArgument,
-    first: Annotated[
-        str | None,
-        argument("[FROM]", "Default: the one before TO."),
-    ] = None,
+    first: Annotated[str | None, argument("[FROM]", "Default: the one before TO.")] = None,
     second: Annotated[str, argument("[TO]", "Default: latest.", show_default=False)] = "latest",
     server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,

@@ -27,20 +27,13 @@ class Type(StrEnum):
     PROTOBUF = "protobuf"
 
 
-FileArgument: TypeAlias = Annotated[
-    str,
-    argument("FILE", "The schema; - reads standard input."),
-]
+FileArgument: TypeAlias = Annotated[str, argument("FILE", "The schema; - reads standard input.")]
 TypeOption: TypeAlias = Annotated[
-    Type | None,
-    option("--type -t", "Schema type. Default: from the file name, else avro."),
+    Type | None, option("--type -t", "Schema type. Default: from the file name, else avro.")
 ]
 ReferenceOption: TypeAlias = Annotated[
     list[str],
-    option(
-        "--reference NAME=SUBJECT:VERSION",
-        "A reference to another subject; may be repeated.",
-    ),
+    option("--reference NAME=SUBJECT:VERSION", "A reference to another subject; may be repeated."),
 ]
 
 

@@ -36,8 +36,7 @@ _BATCH_BYTES: Final = 512 << 10
 
 StoreTopic: TypeAlias = Annotated[str, option("--topic TOPIC", "The topic of the registry.")]
 BackupFile: TypeAlias = Annotated[
-    str,
-    argument("FILE", "The backup file; - is standard output or input."),
+    str, argument("FILE", "The backup file; - is standard output or input.")
 ]
 
 

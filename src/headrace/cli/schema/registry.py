@@ -57,10 +57,7 @@ RegistryProperties: TypeAlias = Annotated[
         "A setting of the registry's client, such as basic.auth.user.info=USER:PASSWORD.",
     ),
 ]
-SubjectArgument: TypeAlias = Annotated[
-    str,
-    argument("SUBJECT", autocompletion=complete_subject),
-]
+SubjectArgument: TypeAlias = Annotated[str, argument("SUBJECT", autocompletion=complete_subject)]
 
 _SUBJECT_MISSING: Final = 40401
 _PAGE_ITEMS: Final = 1000

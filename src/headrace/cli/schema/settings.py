@@ -15,11 +15,7 @@ from headrace.cli.schema.registry import Registry, ServerOptions
 
 SubjectOrAll: TypeAlias = Annotated[
     str | None,
-    argument(
-        "[SUBJECT]",
-        "Default: the whole registry.",
-        autocompletion=complete_subject,
-    ),
+    argument("[SUBJECT]", "Default: the whole registry.", autocompletion=complete_subject),
 ]
 
 
@@ -37,8 +33,7 @@ def config(
         option("--normalize/--no-normalize", "Normalize schemas when they are registered."),
     ] = None,
     policy: Annotated[
-        str | None,
-        option("--policy STRICT|LENIENT", "Compatibility policy of JSON Schema."),
+        str | None, option("--policy STRICT|LENIENT", "Compatibility policy of JSON Schema.")
     ] = None,
     group: Annotated[
         str | None,
@@ -48,8 +43,7 @@ def config(
         ),
     ] = None,
     alias: Annotated[
-        str | None,
-        option("--alias SUBJECT", "Make the subject an alias of this one."),
+        str | None, option("--alias SUBJECT", "Make the subject an alias of this one.")
     ] = None,
     delete: Annotated[
         bool, option("--delete", "Remove the setting; the default applies again.")

@@ -35,15 +35,13 @@ _HANGING_COLUMNS: Final = (
 @app.command("list", epilog="Example: headrace transaction list --state Ongoing --older-than 5m")
 def list_command(
     state: Annotated[
-        list[str],
-        option("STATE", f"{', '.join(transactions.STATES)}; may be repeated."),
+        list[str], option("STATE", f"{', '.join(transactions.STATES)}; may be repeated.")
     ] = NONE_GIVEN,
     producer_id: Annotated[
         list[int] | None, option("ID", "Only this producer id; may be repeated.")
     ] = None,
     older_than: Annotated[
-        str | None,
-        option("DURATION", "Only transactions open for longer: 5m or PT5M."),
+        str | None, option("DURATION", "Only transactions open for longer: 5m or PT5M.")
     ] = None,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
@@ -143,14 +141,11 @@ def find_hanging_command(
     topic: Annotated[
         list[str],
         option(
-            "--topic -t TOPIC",
-            "Only this topic; may be repeated.",
-            autocompletion=complete_topic,
+            "--topic -t TOPIC", "Only this topic; may be repeated.", autocompletion=complete_topic
         ),
     ] = NONE_GIVEN,
     older_than: Annotated[
-        str,
-        option("DURATION", "Only transactions without a write for this long: 5m or PT5M."),
+        str, option("DURATION", "Only transactions without a write for this long: 5m or PT5M.")
     ] = "15m",
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,

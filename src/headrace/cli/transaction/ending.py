@@ -21,18 +21,9 @@ from headrace.cli.parameters import argument, option
 
 
 def abort(
-    topic: Annotated[
-        str,
-        option("--topic -t TOPIC", "The topic.", autocompletion=complete_topic),
-    ],
-    partition: Annotated[
-        int,
-        option("--partition -p N", "The partition.", min=0),
-    ],
-    start_offset: Annotated[
-        int,
-        option("N", "Where the transaction begins.", min=0),
-    ],
+    topic: Annotated[str, option("--topic -t TOPIC", "The topic.", autocompletion=complete_topic)],
+    partition: Annotated[int, option("--partition -p N", "The partition.", min=0)],
+    start_offset: Annotated[int, option("N", "Where the transaction begins.", min=0)],
     force: Annotated[bool, option("--force", "Also if a coordinator still manages it.")] = False,
     target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
