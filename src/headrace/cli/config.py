@@ -40,14 +40,17 @@ def _resource(entity: str, name: str) -> Any:
     return api.ConfigResource(kind, name)
 
 
-def _require(admin: AdminClient, target: Target, entity: str, name: str) -> None:
+def _open(target: Target, entity: str, name: str) -> AdminClient:
     """A misspelt topic or broker is answered with those there are, before anything is tried."""
+    _resource(entity, name)
+    admin = kafka.open_admin(target)
     metadata = kafka.read_metadata(admin, target)
     if entity == Entity.TOPIC:
         kafka.find_topic(metadata, name)
     elif int(name) not in metadata.brokers:
         known = ", ".join(map(str, sorted(metadata.brokers)))
         raise Failure(f"there is no broker {name}", f"the brokers are {known}")
+    return admin
 
 
 @app.command(epilog="Example: headrace config describe topic orders --all")
@@ -59,9 +62,8 @@ def describe(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show settings and where each comes from; without --all only those that were set."""
+    admin = _open(target, entity, name)
     resource = _resource(entity, name)
-    admin = kafka.open_admin(target)
-    _require(admin, target, entity, name)
     futures = admin.describe_configs([resource], request_timeout=kafka.TIMEOUT_S)
     described, failures = kafka.settle(futures, target, entity.value)
     kafka.raise_all(failures)
@@ -98,9 +100,7 @@ def set_configs(
 ) -> None:
     """Set settings; the others stay as they are."""
     settings = parse_pairs(pairs, "setting")
-    _resource(entity, name)
-    admin = kafka.open_admin(target)
-    _require(admin, target, entity, name)
+    admin = _open(target, entity, name)
     change(admin, target, entity.value, name, settings, [])
     rows = [{"name": key, "value": value, "result": "set"} for key, value in settings.items()]
     emit_rows(rows, output, ["name", "value", "result"])
@@ -115,9 +115,7 @@ def delete(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Return settings to their defaults."""
-    _resource(entity, name)
-    admin = kafka.open_admin(target)
-    _require(admin, target, entity, name)
+    admin = _open(target, entity, name)
     change(admin, target, entity.value, name, {}, keys)
     emit_rows([{"name": key, "result": "deleted"} for key in keys], output, ["name", "result"])
 

@@ -12,7 +12,6 @@ from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster, printed
 from headrace.types import uuid_to_text
 
-_ACTIONS: Final = ("--alter", "--delete", "--describe", "--list")
 _SETTINGS: Final = {"--interval": "interval.ms", "--metrics": "metrics", "--match": "match"}
 _OF_ALTER: Final = ("--generate-name", *_SETTINGS)
 
@@ -23,7 +22,7 @@ def _plan(given: Given) -> Work:
 
 
 def _checked(given: Given) -> str:
-    actions = [flag for flag in _ACTIONS if given.has(flag)]
+    actions = [flag for flag in _WORK if given.has(flag)]
     if len(actions) != 1:
         raise Told(
             "Command must include exactly one action: --alter, --delete, --describe or --list."
@@ -80,7 +79,7 @@ _WORK: Final = {"--alter": _alter, "--delete": _delete, "--describe": _describe,
 
 run: Final = Tool(
     "kafka-client-metrics",
-    flags(CONNECTING, *_ACTIONS, "--name= --generate-name --interval= --match= --metrics="),
+    flags(CONNECTING, *_WORK, "--name= --generate-name --interval= --match= --metrics="),
     "--bootstrap-server localhost:9092 --alter --name basic "
     "--metrics org.apache.kafka.producer. --interval 60000",
     _plan,

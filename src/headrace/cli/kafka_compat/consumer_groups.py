@@ -39,9 +39,6 @@ from headrace.client.offsets import LATEST
 from headrace.errors import Error
 from headrace.types import TopicPartition
 
-_ACTIONS: Final = (
-    "--list", "--describe", "--delete", "--reset-offsets", "--delete-offsets", "--validate-regex",
-)  # fmt: skip
 STATES: Final = (
     "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning",
     "Reconciling",
@@ -88,7 +85,7 @@ def _checked(given: Given) -> str:
         group_tools.check_reset(given, lambda: complain(_DRY_BY_DEFAULT))
         group_tools.need_scope(given, "--reset-offsets")
         group_tools.check_scenarios(given, group_resets.RESET_FLAGS)
-    return group_tools.chosen(given, _ACTIONS)
+    return group_tools.chosen(given, (*_WORK, "--validate-regex"))
 
 
 def _unavailable(flag: str) -> str:
@@ -105,8 +102,9 @@ def _check_filters(given: Given) -> None:
 
 
 def _refuse_others(given: Given) -> None:
-    if any(map(given.has, _ACTIONS[:-1])):
-        raise Told(f"Command must include exactly one action: {', '.join(_ACTIONS)}")
+    if any(map(given.has, _WORK)):
+        listed = ", ".join((*_WORK, "--validate-regex"))
+        raise Told(f"Command must include exactly one action: {listed}")
 
 
 def _validate_regex(regex: str) -> None:
@@ -287,7 +285,7 @@ _WORK: Final = {
 run: Final = Tool(
     "kafka-consumer-groups",
     {
-        **flags(CONNECTING, OF_THE_PAST, *_ACTIONS[:-1], "--validate-regex= --group= --all-groups"),
+        **flags(CONNECTING, OF_THE_PAST, *_WORK, "--validate-regex= --group= --all-groups"),
         **flags(
             "--topic= --all-topics --members --offsets --state=? --type=? --verbose --timeout="
         ),

@@ -39,7 +39,6 @@ from headrace.cli.small_files import read_text
 from headrace.errors import Error, HeadraceError
 from headrace.types import TopicPartition
 
-_ACTIONS: Final = ("--generate", "--execute", "--verify", "--cancel", "--list")
 _NEEDS: Final = {
     "--generate": ("--topics-to-move-json-file", "--broker-list"),
     "--execute": ("--reassignment-json-file",),
@@ -97,7 +96,7 @@ def _failed(error: HeadraceError, _given: Given) -> int:
 
 
 def _checked(given: Given) -> str:
-    action = one_of(given, *_ACTIONS)
+    action = one_of(given, *_WORK)
     if not given.has("--bootstrap-server") and not given.has("--zookeeper"):
         raise Told("Please specify --bootstrap-server")
     need(given, *_NEEDS[action])
@@ -327,7 +326,7 @@ run: Final = Tool(
     flags(
         CONNECTING,
         "--zookeeper=",
-        *_ACTIONS,
+        *_WORK,
         "--reassignment-json-file= --topics-to-move-json-file= --broker-list= --disable-rack-aware "
         "--throttle= --replica-alter-log-dirs-throttle= --timeout= --additional "
         "--preserve-throttles --disallow-replication-factor-change",

@@ -19,7 +19,6 @@ from headrace.cli.kafka_compat.tool import Tool, Work
 from headrace.errors import Error
 from headrace.types import TopicPartition
 
-_ACTIONS: Final = ("--list", "--describe", "--delete", "--reset-offsets", "--delete-offsets")
 _SCENARIOS: Final = flags("--to-datetime= --to-earliest --to-latest")
 STATES: Final = ("Stable", "Dead", "Empty")
 
@@ -48,7 +47,7 @@ def _checked(given: Given) -> str:
         if not given.has("--group"):
             raise Told("Option [reset-offsets] takes the option: [group]")
         group_tools.check_scenarios(given, _SCENARIOS)
-    return group_tools.chosen(given, _ACTIONS, end=".")
+    return group_tools.chosen(given, tuple(_WORK), end=".")
 
 
 def _refuse_undecided() -> None:
@@ -215,7 +214,7 @@ _WORK: Final = {
 run: Final = Tool(
     "kafka-share-groups",
     {
-        **flags(CONNECTING, *_ACTIONS, "--group= --all-groups --topic= --all-topics --members"),
+        **flags(CONNECTING, *_WORK, "--group= --all-groups --topic= --all-topics --members"),
         **flags("--offsets --state=? --verbose --timeout="),
         **_SCENARIOS,
         **flags("--dry-run --execute"),

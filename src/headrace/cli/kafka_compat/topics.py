@@ -26,7 +26,6 @@ from headrace.cli.kafka_compat.topic_report import Filter, report
 from headrace.errors import Error
 from headrace.types import ZERO_UUID, TopicPartition, uuid_from_text
 
-_ACTIONS: Final = ("--list", "--describe", "--create", "--alter", "--delete")
 _FILTERS: Final = {
     "--under-replicated-partitions": Filter.UNDER_REPLICATED,
     "--unavailable-partitions": Filter.UNAVAILABLE,
@@ -70,7 +69,7 @@ def _plan(given: Given) -> Work:
 
 def _checked(given: Given) -> str:
     """The action, once all flags go together."""
-    action = one_of(given, *_ACTIONS)
+    action = one_of(given, *_WORK)
     if given.has("--delete-config"):
         complain("delete-config option is no longer supported: use kafka-configs")
     if action not in ("--list", "--describe"):
@@ -156,11 +155,11 @@ def _describe(admin: Admin, given: Given) -> None:
 
 
 _WORK: Final = {
-    "--create": _create,
     "--list": _list,
+    "--describe": _describe,
+    "--create": _create,
     "--alter": _alter,
     "--delete": _delete,
-    "--describe": _describe,
 }
 
 
@@ -232,7 +231,7 @@ run: Final = Tool(
     flags(
         CONNECTING,
         "--broker-list= --zookeeper=",
-        *_ACTIONS,
+        *_WORK,
         "--topic= --topic-id= --partitions= --replication-factor= --replica-assignment= --config= "
         "--delete-config=",
         *_FILTERS,
