@@ -15,8 +15,6 @@ from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -25,6 +23,7 @@ from headrace.cli.run.brokers import Origin
 from headrace.errors import HeadraceError
 from headrace.pipelines.run_environment import BROKERS_BY, SERVERS
 from headrace.runtime.variables import variables_set
+from headrace.testing import Broker
 
 TIMEOUT_S: Final = 30.0
 
@@ -57,13 +56,7 @@ def broker(named: str | None = None) -> Iterator[str]:
         with using(named, Origin.OPTION):
             yield named
         return
-    from headrace.cli.run.embedded_broker import EmbeddedBroker
-
-    with (
-        TemporaryDirectory() as folder,
-        EmbeddedBroker(Path(folder) / "data") as own,
-        using(own.bootstrap_servers),
-    ):
+    with Broker() as own, using(own.bootstrap_servers):
         yield own.bootstrap_servers
 
 

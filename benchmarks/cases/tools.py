@@ -53,7 +53,6 @@ _COMMANDS = {
 }
 _ROWS = {tool: Row("tools", tool, (Metric("seconds", "s", at_most(0.25)),)) for tool in _COMMANDS}
 _DELETE = f'{{"partitions": [{{"topic": "{_TOPIC}", "partition": 0, "offset": 0}}], "version": 1}}'
-_PROGRAM = "import sys; from headrace.cli.kafka_compat import {0}; sys.exit({0}())"
 _TIMEOUT_S = 120
 
 
@@ -79,7 +78,7 @@ def run(bench: Bench, wanted: Collection[str]) -> None:
 
 
 def _ours(tool: str, words: Sequence[str]) -> list[str]:
-    return [sys.executable, "-c", _PROGRAM.format(tool.replace("-", "_")), *words]
+    return [sys.executable, "-m", "headrace.cli.kafka_compat", tool, *words]
 
 
 def _run(command: Sequence[str], codes: Collection[int], stdin: str = "") -> float:

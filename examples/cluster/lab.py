@@ -7,13 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
-from importlib import import_module
 from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, Producer
 
 from headrace.cli import tell
 from headrace.cli.administration.client import Admin
+from headrace.cli.kafka_compat import find
 from headrace.client.settings import client_settings
 from headrace.testing import Cluster
 
@@ -52,22 +52,12 @@ def shell(name: str, *words: str, code: int = 0) -> str:
     print(f"$ {name} {' '.join(words)}", flush=True)
     with redirect_stdout(_Heard()) as heard:
         try:
-            ended = tool(name)(list(words))
+            ended = find(name)(list(words))
         except Exception as error:  # As the installed command does: one line, an exit code.
             ended = tell(error)
     if ended != code:
         raise LabFailed(f"{name} ended with {ended}, not with {code}")
     return heard.getvalue()
-
-
-def tool(name: str) -> Callable[[list[str]], int]:
-    """The program behind an installed command: kafka-topics is topics.run, and so on."""
-    module = name.removeprefix("kafka-").replace("-", "_")
-    function = "run" if name.startswith("kafka-") else module
-    found: Callable[[list[str]], int] = getattr(
-        import_module(f"headrace.cli.kafka_compat.{module}"), function
-    )
-    return found
 
 
 def run_lab(story: Callable[[Cluster], None], brokers: int = 3) -> None:

@@ -239,9 +239,7 @@ def type_in(name: str, *words: str, lines: str = "") -> str:
 
 def command(name: str, *words: str) -> list[str]:
     """An installed command as the words of a process of its own."""
-    function = name.replace("-", "_")
-    program = f"import sys; from headrace.cli.kafka_compat import {function} as run; "
-    return [sys.executable, "-c", program + "sys.exit(run())", *words]
+    return [sys.executable, "-m", "headrace.cli.kafka_compat", name, *words]
 
 
 def http(

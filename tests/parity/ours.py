@@ -8,31 +8,27 @@ compares all of them with what Kafka's tools answered when they were recorded.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 import sys
 from collections.abc import Iterator
 
+from headrace.cli.kafka_compat import main
 from tests.parity.answer import Answer, ended
-
-_PROGRAM = "import sys; from headrace.cli.kafka_compat import {0}; sys.exit({0}())"
 
 
 def run_process(tool: str, words: list[str], stdin: str, timeout_s: float) -> Answer:
     """As the installed script does it."""
-    program = _PROGRAM.format(tool.replace("-", "_"))
-    command = [sys.executable, "-c", program, *words]
+    command = [sys.executable, "-m", "headrace.cli.kafka_compat", tool, *words]
     return ended(command, stdin, timeout_s)
 
 
 def run_here(tool: str, words: list[str], stdin: str, timeout_s: float) -> Answer:
     """The entry point of the installed script, in this process; pytest bounds its time."""
-    entry = getattr(importlib.import_module("headrace.cli.kafka_compat"), tool.replace("-", "_"))
     with _streams(stdin, [tool, *words]) as (out, err):
         try:
-            code = entry()
+            code = main()
         except SystemExit as exit_:
-            code = exit_.code or 0
+            code = int(exit_.code or 0)
         sys.stdout.flush()
         sys.stderr.flush()
         return Answer(code, _text(out), _text(err))

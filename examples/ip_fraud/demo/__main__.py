@@ -25,8 +25,8 @@ from examples.ip_fraud.demo.watching import Watcher
 from examples.ip_fraud.generator import arguments_of
 from examples.ip_fraud.on_spark import queries
 from examples.ip_fraud.traffic import Plan, truth_of
+from examples.round_trip import round_trip
 from examples.topics import broker, command_line, provide
-from headrace.cli.demo import round_trip
 from headrace.errors import HeadraceError
 from headrace.pipelines.run.causes import cause_of
 from headrace.pipelines.session import end_session, session

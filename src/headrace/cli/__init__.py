@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 1 (it failed) or 2 (wrong usage)."""
-    given = sys.argv[1:] if arguments is None else arguments
+    return guarded(_run, sys.argv[1:] if arguments is None else arguments)
+
+
+def guarded(command: Callable[[list[str]], int], given: list[str]) -> int:
+    """Run a command on all words but `--debug`; whatever goes wrong becomes one line and a code."""
     debug = "--debug" in given
-    words = [word for word in given if word != "--debug"]
     try:
         if debug:
             from headrace.cli.failures import DEBUG
 
             DEBUG.set(True)
-        code = _run(words)
+        code = command([word for word in given if word != "--debug"])
         sys.stdout.flush()
         return code
     except BrokenPipeError:

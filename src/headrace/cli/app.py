@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import Parameter, Signature
 from typing import Annotated, Any, Final
 
 import typer
@@ -31,6 +32,8 @@ from headrace.cli import (
 from headrace.cli import run as run_command
 from headrace.cli.dump_log import command as dump_log
 from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.options import MADE
+from headrace.cli.parameters import Made, option, spread_all
 
 app = typer.Typer(
     name="headrace",
@@ -52,70 +55,55 @@ def _show_version(wanted: bool) -> None:
 def root(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
-        ),
+        option("--version", "Print the version and exit.", callback=_show_version, is_eager=True),
     ] = False,
     debug: Annotated[
         bool,
-        typer.Option(
-            "--debug",
-            help="Print the stack trace of a failure; allowed anywhere on the command line.",
+        option(
+            "--debug", "Print the stack trace of a failure; allowed anywhere on the command line."
         ),
     ] = False,
     named: Annotated[
         str | None,
-        typer.Option(
-            "--profile",
-            metavar="NAME",
+        option(
+            "--profile NAME",
+            "Use this profile (see headrace profile); allowed anywhere on the command line.",
             envvar="HEADRACE_PROFILE",
             autocompletion=profile.complete_profile,
-            help="Use this profile (see headrace profile); allowed anywhere on the command line.",
         ),
     ] = None,
 ) -> None:
     pass
 
 
-def _flag(name: str) -> Any:
-    return typer.Option(f"--{name}", metavar=up.FLAGS[name].metavar, help=up.FLAGS[name].help)
+def _request(**given: Any) -> up.Request:
+    """What `up.FLAGS` declares becomes the options of this."""
+    return up.Request(**given | {"settings": tuple(given["settings"] or ())})
+
+
+_request.__signature__ = Signature(  # type: ignore[attr-defined]
+    [
+        Parameter(
+            "settings" if name == up.REPEATABLE else name.replace("-", "_"),
+            Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                list[str] | None if name == up.REPEATABLE else str | None,
+                option(f"--{name} {flag.metavar}", flag.help),
+            ],
+        )
+        for name, flag in up.FLAGS.items()
+    ]
+)
 
 
 @app.command("up", epilog="Example: headrace up --data ./data --port 9092 --set num.partitions=3")
-def run_up(
-    data: Annotated[str | None, _flag("data")] = None,
-    host: Annotated[str | None, _flag("host")] = None,
-    port: Annotated[str | None, _flag("port")] = None,
-    brokers: Annotated[str | None, _flag("brokers")] = None,
-    zookeeper: Annotated[str | None, _flag("zookeeper")] = None,
-    only: Annotated[str | None, _flag("only")] = None,
-    registry_port: Annotated[str | None, _flag("registry-port")] = None,
-    rest_port: Annotated[str | None, _flag("rest-port")] = None,
-    config: Annotated[str | None, _flag("config")] = None,
-    settings: Annotated[list[str] | None, _flag("set")] = None,
-    log_level: Annotated[str | None, _flag("log-level")] = None,
-    log_format: Annotated[str | None, _flag("log-format")] = None,
-) -> int:
+def run_up(request: Annotated[up.Request, Made(_request)] = MADE) -> int:
     """Run broker, schema registry and REST proxy in the foreground until Ctrl-C.
 
     Prints a line for each when it is ready.
     """
-    return up.run(
-        up.Request(
-            data=data,
-            host=host,
-            port=port,
-            brokers=brokers,
-            zookeeper=zookeeper,
-            only=only,
-            registry_port=registry_port,
-            rest_port=rest_port,
-            config=config,
-            log_level=log_level,
-            log_format=log_format,
-            settings=tuple(settings or ()),
-        )
-    )
+    return up.run(request)
 
 
 _NOUNS: Final = {
@@ -144,6 +132,7 @@ for _command in (
     _command.register(app)
 for _name, _noun in _NOUNS.items():
     app.add_typer(_noun, name=_name)
+spread_all(app)
 
 
 def run(words: list[str]) -> int:

@@ -79,7 +79,7 @@ def settings_of(request: Request, count: int, index: int, data: Path) -> dict[st
         "transaction.state.log.replication.factor": str(replicas),
         "transaction.state.log.min.isr": str(in_sync),
         "group.initial.rebalance.delay.ms": "0",
-        **(read_config(request.config) if request.config is not None else {}),
+        **read_config(request),
         **set_by_hand(request),
         "broker.id": str(index),
         "log.dirs": str(data / f"{BROKER}-{index}"),
@@ -91,7 +91,7 @@ def settings_of(request: Request, count: int, index: int, data: Path) -> dict[st
 
 
 def _check(request: Request) -> None:
-    given = {**(read_config(request.config) if request.config else {}), **set_by_hand(request)}
+    given = {**read_config(request), **set_by_hand(request)}
     for key in _OF_ONE:
         if key in given:
             raise Failure(

@@ -10,16 +10,10 @@ from headrace.cli.api_names import api_name
 from headrace.cli.cluster_status import summarize
 from headrace.cli.failures import Failure
 from headrace.cli.kafka import TIMEOUT_S, explained, open_admin, read_metadata
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, cell, emit, emit_rows, table
 from headrace.cli.reach import reach
-from headrace.cli.target import Target, parse_target
+from headrace.cli.target import Target
 from headrace.client.connection import Connection
 from headrace.client.probe import trust_anyone
 from headrace.errors import HeadraceError
@@ -29,14 +23,13 @@ app = typer.Typer(help="Show the brokers of a cluster.")
 
 @app.command(epilog="Example: headrace cluster status --output json")
 def status(
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show live brokers, their leaderships, and partitions that are offline or under-replicated."""
     from headrace.cli.administration.client import connect
 
-    with connect(parse_target(servers, properties)) as admin:
+    with connect(target) as admin:
         topics = admin.topics()
         found = summarize(
             admin.describe_cluster(),
@@ -49,14 +42,13 @@ def status(
 
 @app.command("id", epilog="Example: headrace cluster id")
 def show_id(
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the cluster's id."""
     from headrace.cli.administration.client import connect
 
-    with connect(parse_target(servers, properties)) as admin:
+    with connect(target) as admin:
         found = admin.describe_cluster().cluster_id
     emit({"cluster_id": found}, output, lambda: f"{found}\n")
 
@@ -73,12 +65,10 @@ def _status_as_text(found: dict[str, Any]) -> str:
 
 @app.command(epilog="Example: headrace cluster describe -b 127.0.0.1:9092 --output yaml")
 def describe(
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the cluster's id, its brokers and the addresses that they advertise."""
-    target = parse_target(servers, properties)
     admin = open_admin(target)
     metadata = read_metadata(admin, target)
     with explained(target):
@@ -104,12 +94,10 @@ def _as_text(described: dict[str, Any]) -> str:
 
 @app.command("api-versions", epilog="Example: headrace cluster api-versions --output json")
 def api_versions(
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show which versions of each API the first broker that answers serves."""
-    target = parse_target(servers, properties)
     reach(target)
     rows = [
         {

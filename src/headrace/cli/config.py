@@ -8,26 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headrace.cli import kafka
 from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.kafka import (
-    TIMEOUT_S,
-    admin_api,
-    find_topic,
-    open_admin,
-    raise_all,
-    read_metadata,
-    settle,
-)
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-    parse_pairs,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions, parse_pairs
 from headrace.cli.output import Output, emit_rows
-from headrace.cli.target import Target, parse_target
+from headrace.cli.parameters import argument, option
+from headrace.cli.target import Target
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -42,47 +28,45 @@ class Entity(StrEnum):
     BROKER = "broker"
 
 
-EntityType = Annotated[Entity, typer.Argument(metavar="topic|broker", show_default=False)]
-EntityName = Annotated[
-    str, typer.Argument(metavar="NAME", help="A topic, or a broker's id.", show_default=False)
-]
+EntityType = Annotated[Entity, argument("topic|broker")]
+EntityName = Annotated[str, argument("NAME", "A topic, or a broker's id.")]
 
 
 def _resource(entity: str, name: str) -> Any:
     if entity == Entity.BROKER and not name.isdigit():
         raise WrongUsage(f'"{name}" is not a broker id', 'see "headrace cluster describe"')
-    api = admin_api()
+    api = kafka.admin_api()
     kind = api.ResourceType.BROKER if entity == Entity.BROKER else api.ResourceType.TOPIC
     return api.ConfigResource(kind, name)
 
 
-def _require(admin: AdminClient, target: Target, entity: str, name: str) -> None:
+def _open(target: Target, entity: str, name: str) -> AdminClient:
     """A misspelt topic or broker is answered with those there are, before anything is tried."""
-    metadata = read_metadata(admin, target)
+    _resource(entity, name)
+    admin = kafka.open_admin(target)
+    metadata = kafka.read_metadata(admin, target)
     if entity == Entity.TOPIC:
-        find_topic(metadata, name)
+        kafka.find_topic(metadata, name)
     elif int(name) not in metadata.brokers:
         known = ", ".join(map(str, sorted(metadata.brokers)))
         raise Failure(f"there is no broker {name}", f"the brokers are {known}")
+    return admin
 
 
 @app.command(epilog="Example: headrace config describe topic orders --all")
 def describe(
     entity: EntityType,
     name: EntityName,
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Include defaults.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    everything: Annotated[bool, option("--all -a", "Include defaults.")] = False,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show settings and where each comes from; without --all only those that were set."""
-    target = parse_target(servers, properties)
+    admin = _open(target, entity, name)
     resource = _resource(entity, name)
-    admin = open_admin(target)
-    _require(admin, target, entity, name)
-    futures = admin.describe_configs([resource], request_timeout=TIMEOUT_S)
-    described, failures = settle(futures, target, entity.value)
-    raise_all(failures)
+    futures = admin.describe_configs([resource], request_timeout=kafka.TIMEOUT_S)
+    described, failures = kafka.settle(futures, target, entity.value)
+    kafka.raise_all(failures)
     rows = [
         {
             "name": entry.name,
@@ -100,7 +84,7 @@ def describe(
 def source_name(source: int) -> str:
     """`dynamic-topic`, `static-broker`, `default` …"""
     try:
-        known: str = admin_api().ConfigSource(source).name
+        known: str = kafka.admin_api().ConfigSource(source).name
     except ValueError:
         return str(source)
     return known.removesuffix("_CONFIG").lower().replace("_", "-")
@@ -110,17 +94,13 @@ def source_name(source: int) -> str:
 def set_configs(
     entity: EntityType,
     name: EntityName,
-    pairs: Annotated[list[str], typer.Argument(metavar="KEY=VALUE…", show_default=False)],
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    pairs: Annotated[list[str], argument("KEY=VALUE…")],
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Set settings; the others stay as they are."""
-    target = parse_target(servers, properties)
     settings = parse_pairs(pairs, "setting")
-    _resource(entity, name)
-    admin = open_admin(target)
-    _require(admin, target, entity, name)
+    admin = _open(target, entity, name)
     change(admin, target, entity.value, name, settings, [])
     rows = [{"name": key, "value": value, "result": "set"} for key, value in settings.items()]
     emit_rows(rows, output, ["name", "value", "result"])
@@ -130,16 +110,12 @@ def set_configs(
 def delete(
     entity: EntityType,
     name: EntityName,
-    keys: Annotated[list[str], typer.Argument(metavar="KEY…", show_default=False)],
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    keys: Annotated[list[str], argument("KEY…")],
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Return settings to their defaults."""
-    target = parse_target(servers, properties)
-    _resource(entity, name)
-    admin = open_admin(target)
-    _require(admin, target, entity, name)
+    admin = _open(target, entity, name)
     change(admin, target, entity.value, name, {}, keys)
     emit_rows([{"name": key, "result": "deleted"} for key in keys], output, ["name", "result"])
 
@@ -153,7 +129,7 @@ def change(
     deleted: Iterable[str],
 ) -> None:
     """Set and delete settings of one topic or broker in one request."""
-    api = admin_api()
+    api = kafka.admin_api()
     resource = _resource(entity, name)
     for key, value in settings.items():
         entry = api.ConfigEntry(key, value, incremental_operation=api.AlterConfigOpType.SET)
@@ -161,5 +137,5 @@ def change(
     for key in deleted:
         entry = api.ConfigEntry(key, None, incremental_operation=api.AlterConfigOpType.DELETE)
         resource.add_incremental_config(entry)
-    futures = admin.incremental_alter_configs([resource], request_timeout=TIMEOUT_S)
-    raise_all(settle(futures, target, entity)[1])
+    futures = admin.incremental_alter_configs([resource], request_timeout=kafka.TIMEOUT_S)
+    kafka.raise_all(kafka.settle(futures, target, entity)[1])

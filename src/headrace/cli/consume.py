@@ -15,28 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, NamedTuple, T
 
 import typer
 
-from headrace.cli import yaml
+from headrace.cli import kafka, yaml
 from headrace.cli.completion import complete_group, complete_topic
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.group.reading import Membership, Protocol, settings_of
-from headrace.cli.kafka import (
-    explain,
-    find_topic,
-    find_topics,
-    open_consumer,
-    read_metadata,
-    require_leaders,
-)
 from headrace.cli.lines import counted
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    Properties,
-    Servers,
-    TopicOption,
-    choose_topic,
-)
+from headrace.cli.options import MADE, TargetOptions, TopicOption, choose_topic
 from headrace.cli.output import Output
+from headrace.cli.parameters import argument, option
 from headrace.cli.positions import parse_position
 from headrace.cli.ranges import Range, resolve
 from headrace.cli.record_json import to_json
@@ -50,7 +36,7 @@ from headrace.cli.record_text import (
 )
 from headrace.cli.schema.registry import DEFAULT_URL, RegistryOption
 from headrace.cli.schema_values import Format, SchemaValues
-from headrace.cli.target import Target, parse_target
+from headrace.cli.target import Target
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
@@ -75,64 +61,44 @@ Examples:
 
 TopicsArgument: TypeAlias = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="TOPIC…",
-        help="One topic; with --group, any number.",
-        show_default=False,
-        autocompletion=complete_topic,
-    ),
+    argument("TOPIC…", "One topic; with --group, any number.", autocompletion=complete_topic),
 ]
 GroupOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--group",
-        "-g",
-        metavar="GROUP",
-        help="Join this consumer group and commit offsets.",
+    option(
+        "--group -g GROUP",
+        "Join this consumer group and commit offsets.",
         autocompletion=complete_group,
     ),
 ]
 ProtocolOption: TypeAlias = Annotated[
-    Protocol | None,
-    typer.Option(help="Group protocol; default classic."),
+    Protocol | None, typer.Option(help="Group protocol; default classic.")
 ]
 PartitionsOption: TypeAlias = Annotated[
     list[int] | None,
-    typer.Option(
-        "--partition", "-p", metavar="N", min=0, help="Read only this partition; may be repeated."
-    ),
+    option("--partition -p N", "Read only this partition; may be repeated.", min=0),
 ]
 FromOption: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--from",
-        metavar="POSITION",
-        help="beginning, end, an offset, -N for the last N of each partition, @MILLISECONDS, "
+    option(
+        "--from POSITION",
+        "beginning, end, an offset, -N for the last N of each partition, @MILLISECONDS, "
         "@-15m, or a date such as 2026-05-01T10:00:00Z. With --group earliest or latest, for a "
         "group without offsets.",
     ),
 ]
 ToOption: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--to", metavar="POSITION", help="Stop before this position; end is the end of the log now."
-    ),
+    str, option("--to POSITION", "Stop before this position; end is the end of the log now.")
 ]
 MaxOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--max-messages", "-n", metavar="N", min=1, help="Stop after this number of records."
-    ),
+    int | None, option("--max-messages -n N", "Stop after this number of records.", min=1)
 ]
-FollowFlag: TypeAlias = Annotated[
-    bool, typer.Option("--follow", "-f", help="Wait for new records at the end.")
-]
+FollowFlag: TypeAlias = Annotated[bool, option("--follow -f", "Wait for new records at the end.")]
 TemplateOption: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--format",
-        metavar="TEXT",
-        help="%t topic, %p partition, %o offset, %k key, %v value, %h headers, %T milliseconds, "
+    option(
+        "--format TEXT",
+        "%t topic, %p partition, %o offset, %k key, %v value, %h headers, %T milliseconds, "
         "%d date, %K %V sizes, %% percent; \\n \\t \\r \\0 \\xHH.",
     ),
 ]
@@ -147,15 +113,11 @@ ValueFormat: TypeAlias = Annotated[
         "text."
     ),
 ]
-NullOption: TypeAlias = Annotated[
-    str, typer.Option("--null-marker", metavar="TEXT", help="Text printed for null.")
-]
+NullOption: TypeAlias = Annotated[str, option("--null-marker TEXT", "Text printed for null.")]
 OutputOption: TypeAlias = Annotated[
     Output | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="Print a table, or a JSON or YAML document per record, instead of --format.",
+    option(
+        "--output -o", "Print a table, or a JSON or YAML document per record, instead of --format."
     ),
 ]
 
@@ -191,8 +153,7 @@ def consume(
     key_format: KeyFormat = Format.TEXT,
     value_format: ValueFormat = Format.TEXT,
     null_marker: NullOption = "",
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     registry: RegistryOption = DEFAULT_URL,
     output: OutputOption = None,
 ) -> None:
@@ -206,7 +167,6 @@ def consume(
         raise WrongUsage(
             "--partition and --group exclude each other", "a group assigns its partitions itself"
         )
-    target = parse_target(servers, properties)
     with SchemaValues(registry, target.registry_properties) as schemas:
         faces = Faces(
             schemas.face(key_format, is_key=True),
@@ -239,7 +199,7 @@ def _read_alone(wish: Wish, partitions: list[int] | None, head: bytes) -> None:
     begin = parse_position(wish.start, now_ms=now_ms)
     end = parse_position(wish.stop, now_ms=now_ms)
     # A bounded reading should not wait half a second for records that nobody promised.
-    consumer = open_consumer(wish.target, {} if wish.follow else {"fetch.wait.max.ms": 50})
+    consumer = kafka.open_consumer(wish.target, {} if wish.follow else {"fetch.wait.max.ms": 50})
     chosen = _choose_partitions(consumer, wish.target, name, partitions)
     ranges = resolve(consumer, wish.target, name, chosen, begin, end)
     out = sys.stdout.buffer
@@ -266,10 +226,10 @@ def _read_in_group(wish: Wish, group: str, protocol: Protocol, head: bytes) -> N
     if wish.stop != "end":
         raise WrongUsage("--to and --group exclude each other", "leave one of them out")
     settings = settings_of(group, protocol, _RESETS[wish.start])
-    consumer = open_consumer(wish.target, settings)
-    metadata = read_metadata(consumer, wish.target)
-    for found in find_topics(metadata, wish.topics):
-        require_leaders(metadata, found, wish.target)
+    consumer = kafka.open_consumer(wish.target, settings)
+    metadata = kafka.read_metadata(consumer, wish.target)
+    for found in kafka.find_topics(metadata, wish.topics):
+        kafka.require_leaders(metadata, found, wish.target)
     out = sys.stdout.buffer
     out.write(head)
     membership = Membership(
@@ -298,15 +258,15 @@ def _read_in_group(wish: Wish, group: str, protocol: Protocol, head: bytes) -> N
 def _choose_partitions(
     consumer: Consumer, target: Target, topic: str, wanted: list[int] | None
 ) -> list[int]:
-    metadata = read_metadata(consumer, target)
-    found = find_topic(metadata, topic)
+    metadata = kafka.read_metadata(consumer, target)
+    found = kafka.find_topic(metadata, topic)
     for number in wanted or ():
         if number not in found.partitions:
             raise Failure(
                 f'topic "{topic}" has no partition {number}',
                 f"it has 0 to {len(found.partitions) - 1}",
             )
-    require_leaders(metadata, found, target)
+    kafka.require_leaders(metadata, found, target)
     return sorted(set(wanted or found.partitions))
 
 
@@ -353,7 +313,7 @@ class _Reading:
         error = message.error()
         if error is not None:
             if error.code() != _PARTITION_EOF:
-                raise explain(error, self._target, f"partition {message.partition()}")
+                raise kafka.explain(error, self._target, f"partition {message.partition()}")
             if not follow:
                 stops.pop(message.partition() or 0, None)
             return

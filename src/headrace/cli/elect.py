@@ -10,49 +10,35 @@ import typer
 from headrace.cli.administration.client import PREFERRED, UNCLEAN, connect, find_topic
 from headrace.cli.completion import complete_topic
 from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
-from headrace.cli.target import parse_target
+from headrace.cli.parameters import argument, option
 from headrace.errors import Error
 from headrace.types import TopicPartition
 
 EPILOG = "Example: headrace topic elect orders --preferred"
 
 TopicNames = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="TOPIC…",
-        help="Default: all topics.",
-        autocompletion=complete_topic,
-        show_default=False,
-    ),
+    list[str] | None, argument("TOPIC…", "Default: all topics.", autocompletion=complete_topic)
 ]
 
 
 def elect(
     names: TopicNames = None,
     preferred: Annotated[
-        bool, typer.Option("--preferred", help="Elect the preferred replica, if it is in sync.")
+        bool, option("--preferred", "Elect the preferred replica, if it is in sync.")
     ] = False,
     unclean: Annotated[
         bool,
-        typer.Option(
-            "--unclean",
-            help="Elect any live replica where there is no leader. Records may be lost.",
+        option(
+            "--unclean", "Elect any live replica where there is no leader. Records may be lost."
         ),
     ] = False,
     partition: Annotated[
-        int | None, typer.Option("--partition", "-p", min=0, help="Only this partition.")
+        int | None, option("--partition -p", "Only this partition.", min=0)
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    yes: Annotated[bool, option("--yes -y", "Do not ask for confirmation.")] = False,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Elect the leaders of partitions."""
@@ -63,7 +49,7 @@ def elect(
     asked = unclean and not yes and sys.stdin.isatty()
     if asked and not typer.confirm("Records that only the lost leader has will be lost. Elect?"):
         raise Failure("nothing was elected")
-    with connect(parse_target(servers, properties)) as admin:
+    with connect(target) as admin:
         wanted = None
         if names:
             topics = [find_topic(admin.topics(), name) for name in names]

@@ -9,31 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
+from headrace.cli import kafka
 from headrace.cli.completion import complete_topic
 from headrace.cli.draft_lines import Form, LineReader
 from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.kafka import (
-    TIMEOUT_S,
-    admin_api,
-    find_topic,
-    open_admin,
-    open_producer,
-    raise_all,
-    read_metadata,
-    require_leaders,
-    settle,
-)
 from headrace.cli.options import (
-    DEFAULT_SERVERS,
+    MADE,
     NONE_GIVEN,
     OutputOption,
-    Properties,
-    Servers,
+    TargetOptions,
     TopicOption,
     choose_topic,
     parse_pairs,
 )
 from headrace.cli.output import Output
+from headrace.cli.parameters import argument, option
 from headrace.cli.positions import parse_time
 from headrace.cli.progress import Progress
 from headrace.cli.record_json import Draft
@@ -41,7 +31,7 @@ from headrace.cli.record_text import unescape
 from headrace.cli.schema.registry import DEFAULT_URL, RegistryOption
 from headrace.cli.schema_values import Format, SchemaValues
 from headrace.cli.sending import Sending, TransactionalSending
-from headrace.cli.target import Target, parse_target
+from headrace.cli.target import Target
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
@@ -71,60 +61,33 @@ class Acks(StrEnum):
 
 WordsArgument: TypeAlias = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="TOPIC [FILE…]",
-        help="The topic, and files to read instead of standard input.",
-        show_default=False,
+    argument(
+        "TOPIC [FILE…]",
+        "The topic, and files to read instead of standard input.",
         autocompletion=complete_topic,
     ),
 ]
 FormOption: TypeAlias = Annotated[
-    Form, typer.Option("--format", help="Input format of a line: a value, or a JSON object.")
+    Form, option("--format", "Input format of a line: a value, or a JSON object.")
 ]
-KeyOption: TypeAlias = Annotated[
-    str | None, typer.Option("--key", "-k", metavar="TEXT", help="The key of every record.")
-]
+KeyOption: TypeAlias = Annotated[str | None, option("--key -k TEXT", "The key of every record.")]
 SeparatorOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--key-separator", "-K", metavar="TEXT", help="Text that separates key and value in a line."
-    ),
+    str | None, option("--key-separator -K TEXT", "Text that separates key and value in a line.")
 ]
 HeaderOption: TypeAlias = Annotated[
-    list[str],
-    typer.Option(
-        "--header",
-        "-H",
-        metavar="KEY=VALUE",
-        help="A header of every record; may be repeated.",
-        show_default=False,
-    ),
+    list[str], option("--header -H KEY=VALUE", "A header of every record; may be repeated.")
 ]
 NullOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--null-marker",
-        metavar="TEXT",
-        help="Write this text as null; a null value is a tombstone.",
-    ),
+    option("--null-marker TEXT", "Write this text as null; a null value is a tombstone."),
 ]
 PartitionOption: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--partition",
-        "-p",
-        metavar="N",
-        min=0,
-        help="The partition. Default: chosen by the hash of the key.",
-    ),
+    option("--partition -p N", "The partition. Default: chosen by the hash of the key.", min=0),
 ]
 TimestampOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--timestamp",
-        metavar="TIME",
-        help="Timestamp of every record: @MILLISECONDS, @-15m or a date.",
-    ),
+    option("--timestamp TIME", "Timestamp of every record: @MILLISECONDS, @-15m or a date."),
 ]
 KeyFormat: TypeAlias = Annotated[
     Format, typer.Option(help="Encoding of keys in the input; see --value-format.")
@@ -137,50 +100,31 @@ ValueFormat: TypeAlias = Annotated[
     ),
 ]
 KeySchemaId: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--key-schema-id", metavar="ID", min=1, help="Encode keys with this schema of the registry."
-    ),
+    int | None, option("--key-schema-id ID", "Encode keys with this schema of the registry.", min=1)
 ]
 ValueSchemaId: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--value-schema-id",
-        metavar="ID",
-        min=1,
-        help="Encode values with this schema of the registry.",
-    ),
+    option("--value-schema-id ID", "Encode values with this schema of the registry.", min=1),
 ]
 CompressionOption: TypeAlias = Annotated[
-    Compression, typer.Option("--compression", "-z", help="Compression codec.")
+    Compression, option("--compression -z", "Compression codec.")
 ]
 AcksOption: TypeAlias = Annotated[
-    Acks,
-    typer.Option(help="Wait for no acknowledgement, the leader's, or all in-sync replicas'."),
+    Acks, typer.Option(help="Wait for no acknowledgement, the leader's, or all in-sync replicas'.")
 ]
 IdempotentFlag: TypeAlias = Annotated[
-    bool,
-    typer.Option("--idempotent", help="Use an idempotent producer: retries cause no duplicates."),
+    bool, option("--idempotent", "Use an idempotent producer: retries cause no duplicates.")
 ]
 TransactionalIdOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--transactional-id",
-        metavar="ID",
-        help="Write in a transaction with this transactional id.",
-    ),
+    option("--transactional-id ID", "Write in a transaction with this transactional id."),
 ]
 TransactionSizeOption: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--transaction-size",
-        metavar="N",
-        min=1,
-        help="Records in a transaction; default: all in one.",
-    ),
+    option("--transaction-size N", "Records in a transaction; default: all in one.", min=1),
 ]
 CreateFlag: TypeAlias = Annotated[
-    bool, typer.Option("--create-topic", help="Create the topic if it does not exist.")
+    bool, option("--create-topic", "Create the topic if it does not exist.")
 ]
 
 
@@ -204,8 +148,7 @@ def produce(
     transactional_id: TransactionalIdOption = None,
     transaction_size: TransactionSizeOption = None,
     create_topic: CreateFlag = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     registry: RegistryOption = DEFAULT_URL,
     output: OutputOption = Output.TABLE,
 ) -> int:
@@ -219,7 +162,6 @@ def produce(
         raise WrongUsage("--key and --key-separator exclude each other", "leave one of them out")
     if key_separator == "":
         raise WrongUsage("--key-separator is empty", "write for example --key-separator '\\t'")
-    target = parse_target(servers, properties)
     with SchemaValues(registry, target.registry_properties) as schemas:
         key_pack = schemas.pack(key_format, name, is_key=True, schema_id=key_schema_id)
         value_pack = schemas.pack(value_format, name, is_key=False, schema_id=value_schema_id)
@@ -234,7 +176,7 @@ def produce(
     separator = None if key_separator is None else unescape(key_separator)
     marker = None if null_marker is None else unescape(null_marker)
     reader = LineReader(form, key_pack, value_pack, defaults, separator, marker)
-    producer = open_producer(target, settings | {"compression.type": compression.value})
+    producer = kafka.open_producer(target, settings | {"compression.type": compression.value})
     _require_topic(producer, target, name, create=create_topic)
     sending = Sending(producer, target, name)
     if transactional_id is not None:
@@ -257,9 +199,9 @@ def _settings(
     """What acks and transactions ask of the client, or why they cannot be had together."""
     if transaction_size is not None and transactional_id is None:
         raise WrongUsage("--transaction-size needs --transactional-id", "name an id of your own")
-    for option, given in (("--idempotent", idempotent), ("--transactional-id", transactional_id)):
+    for flag, given in (("--idempotent", idempotent), ("--transactional-id", transactional_id)):
         if given and acks is not Acks.ALL:
-            raise WrongUsage(f"{option} needs --acks all", "leave --acks out")
+            raise WrongUsage(f"{flag} needs --acks all", "leave --acks out")
     settings: dict[str, Any] = {"acks": acks.value, "linger.ms": 5}
     if transactional_id is not None:
         return settings | {"transactional.id": transactional_id}
@@ -268,15 +210,15 @@ def _settings(
 
 def _require_topic(producer: Producer, target: Target, name: str, *, create: bool) -> None:
     """Refuse a topic that is not there: a typo must not become a topic by accident."""
-    metadata = read_metadata(producer, target)
+    metadata = kafka.read_metadata(producer, target)
     if create and name not in metadata.topics:
-        admin = open_admin(target)
+        admin = kafka.open_admin(target)
         futures = admin.create_topics(
-            [admin_api().NewTopic(name, -1, -1)], request_timeout=TIMEOUT_S
+            [kafka.admin_api().NewTopic(name, -1, -1)], request_timeout=kafka.TIMEOUT_S
         )
-        raise_all(settle(futures, target, "topic")[1])
-        metadata = read_metadata(admin, target)
-    require_leaders(metadata, find_topic(metadata, name), target)
+        kafka.raise_all(kafka.settle(futures, target, "topic")[1])
+        metadata = kafka.read_metadata(admin, target)
+    kafka.require_leaders(metadata, kafka.find_topic(metadata, name), target)
 
 
 def register(app: typer.Typer) -> None:

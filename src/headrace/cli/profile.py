@@ -14,6 +14,7 @@ from headrace.cli.completion import VARIABLE
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.options import NONE_GIVEN, SERVER_FLAGS, OutputOption, Properties
 from headrace.cli.output import Output, emit, emit_rows
+from headrace.cli.parameters import argument, option
 from headrace.cli.profiles import REGISTRY, SERVERS, Profile
 from headrace.cli.target import parse_target
 
@@ -38,27 +39,19 @@ def complete_profile(incomplete: str) -> list[str]:
         return []
 
 
-Name = Annotated[
-    str, typer.Argument(metavar="NAME", autocompletion=complete_profile, show_default=False)
-]
+Name = Annotated[str, argument("NAME", autocompletion=complete_profile)]
 
 
 @app.command(epilog="Example: headrace profile create prod -b broker1:9093 -X @client.properties")
 def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
+    name: Annotated[str, argument("NAME")],
     servers: Annotated[
-        str,
-        typer.Option(*SERVER_FLAGS, metavar="HOST:PORT,…", help="Its brokers.", show_default=False),
+        str, typer.Option(*SERVER_FLAGS, metavar="HOST:PORT,…", help="Its brokers.")
     ],
     properties: Properties = NONE_GIVEN,
-    registry: Annotated[
-        str | None,
-        typer.Option("--registry", "-r", metavar="URL,…", help="Its schema registry."),
-    ] = None,
-    use: Annotated[bool, typer.Option("--use", help="Use it from now on.")] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace an existing profile of this name.")
-    ] = False,
+    registry: Annotated[str | None, option("--registry -r URL,…", "Its schema registry.")] = None,
+    use: Annotated[bool, option("--use", "Use it from now on.")] = False,
+    force: Annotated[bool, option("--force", "Replace an existing profile of this name.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Save a cluster under a name; -X @FILE keeps passwords out of the shell's history."""
@@ -84,11 +77,8 @@ def create(
 
 @app.command(epilog="Example: headrace profile use prod")
 def use(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", autocompletion=complete_profile, show_default=False),
-    ] = None,
-    none: Annotated[bool, typer.Option("--none", help="Use no profile.")] = False,
+    name: Annotated[str | None, argument("NAME", autocompletion=complete_profile)] = None,
+    none: Annotated[bool, option("--none", "Use no profile.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Use a profile from now on, unless --profile or HEADRACE_PROFILE names another."""
@@ -126,15 +116,9 @@ def list_(output: OutputOption = Output.TABLE) -> None:
 @app.command(epilog="Example: headrace profile show prod")
 def show(
     name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Default: the one in use.",
-            autocompletion=complete_profile,
-            show_default=False,
-        ),
+        str | None, argument("NAME", "Default: the one in use.", autocompletion=complete_profile)
     ] = None,
-    secrets: Annotated[bool, typer.Option("--secrets", help="Show passwords.")] = False,
+    secrets: Annotated[bool, option("--secrets", "Show passwords.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the settings of a profile."""

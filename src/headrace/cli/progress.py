@@ -7,7 +7,6 @@ terminal.
 from __future__ import annotations
 
 import sys
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -50,11 +49,6 @@ class Progress:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         if self._bar is not None:
             self._bar.stop()

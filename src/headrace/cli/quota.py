@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import typer
 
 from headrace.cli.failures import Failure, WrongUsage, did_you_mean
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-    parse_pairs,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions, parse_pairs
 from headrace.cli.output import Output, emit_rows
-from headrace.cli.target import parse_target
+from headrace.cli.parameters import Made, argument, option
 
 if TYPE_CHECKING:
     from headrace.cli.administration.client import Admin
@@ -35,20 +28,46 @@ KEYS: Final = (
 )
 _COLUMNS: Final = ("user", "client_id", "ip", "quota", "value")
 
-User = Annotated[str | None, typer.Option("--user", metavar="USER", help="The user name.")]
-ClientId = Annotated[
-    str | None, typer.Option("--client-id", "--client", metavar="ID", help="The client id.")
-]
-Ip = Annotated[str | None, typer.Option("--ip", metavar="ADDRESS", help="The IP address.")]
-UserDefaults = Annotated[
-    bool, typer.Option("--user-defaults", help="Users without a quota of their own.")
-]
+User = Annotated[str | None, option("--user USER", "The user name.")]
+ClientId = Annotated[str | None, option("--client-id --client ID", "The client id.")]
+Ip = Annotated[str | None, option("--ip ADDRESS", "The IP address.")]
+UserDefaults = Annotated[bool, option("--user-defaults", "Users without a quota of their own.")]
 ClientDefaults = Annotated[
-    bool, typer.Option("--client-defaults", help="Client ids without a quota of their own.")
+    bool, option("--client-defaults", "Client ids without a quota of their own.")
 ]
-IpDefaults = Annotated[
-    bool, typer.Option("--ip-defaults", help="Addresses without a quota of their own.")
-]
+IpDefaults = Annotated[bool, option("--ip-defaults", "Addresses without a quota of their own.")]
+
+
+def _entity(
+    user: User = None,
+    client_id: ClientId = None,
+    ip: Ip = None,
+    user_defaults: UserDefaults = False,
+    client_defaults: ClientDefaults = False,
+    ip_defaults: IpDefaults = False,
+) -> dict[str, str | None]:
+    """Whom the options mean: types and names, None for a default."""
+    names = {"user": user, "client-id": client_id, "ip": ip}
+    defaults = {"user": user_defaults, "client-id": client_defaults, "ip": ip_defaults}
+    for kind, name in names.items():
+        if name is not None and defaults[kind]:
+            raise WrongUsage(f"--{kind} and the default of it are both given", "give one of them")
+        if name == "":
+            raise WrongUsage(f"--{kind} is empty", "name one, or ask for the defaults")
+    return {kind: name for kind, name in names.items() if name is not None or defaults[kind]}
+
+
+def _require_named(entity: Entity) -> None:
+    if not entity:
+        raise WrongUsage(
+            "no user, client id or address is named",
+            "write --user, --client-id or --ip, or their defaults",
+        )
+    if "ip" in entity and len(entity) > 1:
+        raise WrongUsage("an address has quotas of its own", "leave out --user and --client-id")
+
+
+EntityOptions = Annotated[dict[str, str | None], Made(_entity)]
 
 
 class Quota(NamedTuple):
@@ -61,24 +80,14 @@ class Quota(NamedTuple):
 
 @app.command("list", epilog="Example: headrace quota list --user alice")
 def list_quotas(
-    user: User = None,
-    client_id: ClientId = None,
-    ip: Ip = None,
-    user_defaults: UserDefaults = False,
-    client_defaults: ClientDefaults = False,
-    ip_defaults: IpDefaults = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    entity: EntityOptions = MADE,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show quotas: all of them, or those that name this user, client id or address."""
     from headrace.cli.administration.client import connect
 
-    entity = _entity(
-        {"user": user, "client-id": client_id, "ip": ip},
-        {"user": user_defaults, "client-id": client_defaults, "ip": ip_defaults},
-    )
-    with connect(parse_target(servers, properties)) as admin:
+    with connect(target) as admin:
         _emit(_find(admin, entity, exactly=False), output)
 
 
@@ -86,15 +95,9 @@ def list_quotas(
     "set", epilog="Example: headrace quota set --client-id etl consumer_byte_rate=10485760"
 )
 def set_quotas(
-    pairs: Annotated[list[str], typer.Argument(metavar="KEY=VALUE…", show_default=False)],
-    user: User = None,
-    client_id: ClientId = None,
-    ip: Ip = None,
-    user_defaults: UserDefaults = False,
-    client_defaults: ClientDefaults = False,
-    ip_defaults: IpDefaults = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    pairs: Annotated[list[str], argument("KEY=VALUE…")],
+    entity: EntityOptions = MADE,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Set quotas; they apply at once, on every broker.
@@ -106,12 +109,9 @@ def set_quotas(
     from headrace.cli.administration.client import connect
     from headrace.cli.administration.quotas import change_quotas
 
-    entity = _named_entity(
-        {"user": user, "client-id": client_id, "ip": ip},
-        {"user": user_defaults, "client-id": client_defaults, "ip": ip_defaults},
-    )
+    _require_named(entity)
     values = {key: _number(key, text) for key, text in parse_pairs(pairs, "quota").items()}
-    with connect(parse_target(servers, properties)) as admin:
+    with connect(target) as admin:
         change_quotas(admin, entity, values)
     _emit([Quota(entity, key, value) for key, value in values.items()], output)
 
@@ -119,30 +119,20 @@ def set_quotas(
 @app.command(epilog="Example: headrace quota delete --user alice producer_byte_rate")
 def delete(
     keys: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[KEY…]", help="The quotas to delete. Default: all."),
+        list[str] | None, argument("[KEY…]", "The quotas to delete. Default: all.")
     ] = None,
-    user: User = None,
-    client_id: ClientId = None,
-    ip: Ip = None,
-    user_defaults: UserDefaults = False,
-    client_defaults: ClientDefaults = False,
-    ip_defaults: IpDefaults = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    entity: EntityOptions = MADE,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Remove quotas of exactly this user, client id or address; less specific ones apply then."""
     from headrace.cli.administration.client import connect
     from headrace.cli.administration.quotas import change_quotas
 
-    entity = _named_entity(
-        {"user": user, "client-id": client_id, "ip": ip},
-        {"user": user_defaults, "client-id": client_defaults, "ip": ip_defaults},
-    )
+    _require_named(entity)
     for key in keys or ():
         _check_key(key)
-    with connect(parse_target(servers, properties)) as admin:
+    with connect(target) as admin:
         quotas = _find(admin, entity, exactly=True)
         found = [each for each in quotas if not keys or each.key in keys]
         if not found:
@@ -160,30 +150,6 @@ def _find(admin: Admin, entity: Entity, *, exactly: bool) -> list[Quota]:
         for found, values in read_quotas(admin, wanted, exactly=exactly)
         for key, value in values.items()
     ]
-
-
-def _entity(names: Mapping[str, str | None], defaults: Mapping[str, bool]) -> dict[str, str | None]:
-    """Whom the options mean: types and names, None for a default."""
-    for kind, name in names.items():
-        if name is not None and defaults[kind]:
-            raise WrongUsage(f"--{kind} and the default of it are both given", "give one of them")
-        if name == "":
-            raise WrongUsage(f"--{kind} is empty", "name one, or ask for the defaults")
-    return {kind: name for kind, name in names.items() if name is not None or defaults[kind]}
-
-
-def _named_entity(
-    names: Mapping[str, str | None], defaults: Mapping[str, bool]
-) -> dict[str, str | None]:
-    entity = _entity(names, defaults)
-    if not entity:
-        raise WrongUsage(
-            "no user, client id or address is named",
-            "write --user, --client-id or --ip, or their defaults",
-        )
-    if "ip" in entity and len(entity) > 1:
-        raise WrongUsage("an address has quotas of its own", "leave out --user and --client-id")
-    return entity
 
 
 def _check_key(key: str) -> None:

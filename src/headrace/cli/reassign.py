@@ -9,27 +9,19 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Collection
-from pathlib import Path
 from typing import Annotated, Any, Final
 from zlib import crc32
-
-import typer
 
 from headrace.cli.administration import plans, throttles
 from headrace.cli.administration.client import Admin, connect, find_topic
 from headrace.cli.administration.plans import Assignment, BadPlan
 from headrace.cli.administration.views import Reassignment, TopicView
 from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit, emit_rows, table
+from headrace.cli.parameters import argument, option
 from headrace.cli.progress import Progress
-from headrace.cli.target import parse_target
+from headrace.cli.small_files import read_text
 from headrace.types import TopicPartition
 
 EPILOG = "Example: headrace topic reassign --drop-broker 4 --dry-run"
@@ -38,42 +30,30 @@ _COLUMNS: Final = ["topic", "partition", "replicas", "adding", "removing"]
 
 
 def reassign(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="TOPIC…", help="The topics.", show_default=False),
-    ] = None,
+    names: Annotated[list[str] | None, argument("TOPIC…", "The topics.")] = None,
     plan: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="A plan in JSON, as kafka-reassign-partitions reads it."),
+        str | None, option("FILE", "A plan in JSON, as kafka-reassign-partitions reads it.")
     ] = None,
     to_brokers: Annotated[
-        str | None, typer.Option(metavar="ID,…", help="Spread the topics over these brokers.")
+        str | None, option("ID,…", "Spread the topics over these brokers.")
     ] = None,
-    drop_broker: Annotated[
-        int | None,
-        typer.Option(metavar="ID", help="Move all replicas off this broker."),
-    ] = None,
+    drop_broker: Annotated[int | None, option("ID", "Move all replicas off this broker.")] = None,
     replication_factor: Annotated[
-        int | None,
-        typer.Option("--replication-factor", "-r", min=1, help="Change the replication factor."),
+        int | None, option("--replication-factor -r", "Change the replication factor.", min=1)
     ] = None,
-    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel active reassignments.")] = False,
-    status: Annotated[bool, typer.Option("--status", help="Show active reassignments.")] = False,
+    cancel: Annotated[bool, option("--cancel", "Cancel active reassignments.")] = False,
+    status: Annotated[bool, option("--status", "Show active reassignments.")] = False,
     wait: Annotated[
-        bool,
-        typer.Option("--wait", help="Wait for active reassignments, then remove the throttle."),
+        bool, option("--wait", "Wait for active reassignments, then remove the throttle.")
     ] = False,
-    everything: Annotated[bool, typer.Option("--all", "-a", help="All topics.")] = False,
+    everything: Annotated[bool, option("--all -a", "All topics.")] = False,
     throttle: Annotated[
         int | None,
-        typer.Option(
-            metavar="BYTES/S", min=1, help="Replication throttle, in bytes per second per broker."
-        ),
+        option("BYTES/S", "Replication throttle, in bytes per second per broker.", min=1),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan only.")] = False,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for completion.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    dry_run: Annotated[bool, option("--dry-run", "Print the plan only.")] = False,
+    no_wait: Annotated[bool, option("--no-wait", "Do not wait for completion.")] = False,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Move replicas to other brokers: print the plan, execute it and wait for completion."""
@@ -86,7 +66,7 @@ def reassign(
         )
     if throttle is not None and no_wait:
         raise WrongUsage("the throttle would never be removed", "leave out --no-wait")
-    with connect(parse_target(servers, properties)) as admin:
+    with connect(target) as admin:
         if status or cancel or wait:
             _under_way(admin, names, output, cancel=cancel, wait=wait)
             return
@@ -122,7 +102,7 @@ def _planned(
     live = {broker.id for broker in brokers}
     _require(live, to_brokers or ())
     if plan is not None:
-        read = plans.parse_plan(_text(plan))
+        read = plans.parse_plan(read_text(plan, f"--plan {plan}", failure=Failure))
         plans.check(read)
         wanted = read.assignment
     elif drop_broker is not None:
@@ -165,13 +145,6 @@ def _ids(text: str | None) -> list[int] | None:
             f'--to-brokers "{text}" is not a list of brokers', "write ids, such as 1,2,3"
         )
     return [int(word) for word in words]
-
-
-def _text(path: str) -> str:
-    try:
-        return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Failure(f"--plan {path} cannot be read ({error})") from None
 
 
 def _show(wanted: Assignment, now: Assignment, output: Output) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from headrace.cli.failures import Failure, WrongUsage
@@ -85,12 +84,7 @@ class SchemaValues:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         if "_serdes" in self.__dict__:
             self._serdes.registry.close()
 

@@ -35,7 +35,7 @@ class Sending:
         self._target = target
         self._topic = topic
         self._began = time.monotonic()
-        self._errors: dict[int, KafkaError] = {}
+        self.errors: dict[int, KafkaError] = {}
         self._written = 0
         self._failed = 0
 
@@ -43,7 +43,7 @@ class Sending:
         """Send everything and wait for the answers; a bad line does not lose those before it."""
         try:
             for count, draft in enumerate(drafts, 1):
-                self._send(draft)
+                self.send(draft)
                 if not count & 1023:
                     self._producer.poll(0)
                     progress.update(self._written)
@@ -52,7 +52,8 @@ class Sending:
             unanswered = self._producer.flush(_FLUSH_S)
             self._failed += unanswered
 
-    def _send(self, draft: Draft) -> None:
+    def send(self, draft: Draft) -> None:
+        """Put a record on its way; what cannot be is counted with what does not arrive."""
         from confluent_kafka import KafkaException
 
         options: dict[str, Any] = {"on_delivery": self._on_delivery}
@@ -86,7 +87,7 @@ class Sending:
 
     def _count_failure(self, error: KafkaError) -> None:
         self._failed += 1
-        self._errors.setdefault(error.code(), error)
+        self.errors.setdefault(error.code(), error)
 
     def report(self, output: Output) -> int:
         """Tell what happened; returns the exit code of the command."""
@@ -103,7 +104,7 @@ class Sending:
                 "seconds": round(seconds, 3),
             }
             emit(summary, output, str)
-        for error in list(self._errors.values())[:_SHOWN_ERRORS]:
+        for error in list(self.errors.values())[:_SHOWN_ERRORS]:
             print(f"headrace: {explain(error, self._target)}", file=sys.stderr)
         return 1 if self._failed else 0
 
@@ -141,7 +142,7 @@ class TransactionalSending(Sending):
 
     def _send_one_transaction(self, drafts: Iterator[Draft], progress: Progress) -> None:
         super().send_all(drafts, progress)
-        for error in self._errors.values():
+        for error in self.errors.values():
             raise self._explain(error)
         self._call(self._producer.commit_transaction, _FLUSH_S)
         self._transactions += 1

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from headrace.cli import profiles
 from headrace.cli.failures import WrongUsage
+from headrace.cli.small_files import read_properties
 
 DEFAULT_PORT: Final = 9092
-MAX_PROPERTIES_BYTES: Final = 1 << 20
 _ADDRESS = re.compile(
     r"(?:[A-Za-z_]+://)?(?:\[([0-9A-Fa-f:.%]+)\]|([^:/\[\]\s]+))(?::([0-9]{1,5}))?"
 )
@@ -57,7 +56,7 @@ def parse_target(servers: str, properties: Iterable[str]) -> Target:
     settings = profiles.settings_for_servers(servers)
     for entry in properties:
         if entry.startswith("@"):
-            settings.update(_read_properties(entry[1:]))
+            settings.update(read_properties(entry[1:], f"-X {entry}"))
             continue
         key, equals, value = entry.partition("=")
         if not equals:
@@ -75,17 +74,3 @@ def parse_address(text: str) -> Address:
     if match is None or not 0 < port < 65536:
         raise WrongUsage(f'"{text}" is not an address', "write HOST:PORT, for IPv6 [HOST]:PORT")
     return Address(match[1] or match[2], port)
-
-
-def _read_properties(path: str) -> dict[str, str]:
-    """The lines `key=value` of a client's properties file."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")[:MAX_PROPERTIES_BYTES]
-    except (OSError, UnicodeDecodeError) as error:
-        raise WrongUsage(f"-X @{path} cannot be read ({error})") from None
-    settings = {}
-    for line in text.splitlines():
-        key, equals, value = line.partition("=")
-        if equals and not line.lstrip().startswith(("#", "!")):
-            settings[key.strip()] = value.strip()
-    return settings

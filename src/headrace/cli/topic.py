@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import fnmatch
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headrace.cli import elect, reassign
+from headrace.cli import elect, kafka, reassign
 from headrace.cli.completion import complete_topic
-from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.kafka import (
-    TIMEOUT_S,
-    admin_api,
-    explained,
-    find_topics,
-    open_admin,
-    raise_all,
-    read_metadata,
-    settle,
-)
+from headrace.cli.failures import WrongUsage
 from headrace.cli.options import (
-    DEFAULT_SERVERS,
+    MADE,
     NONE_GIVEN,
     OutputOption,
-    Properties,
-    Servers,
+    TargetOptions,
     TopicName,
     TopicNames,
+    confirm,
     parse_pairs,
 )
 from headrace.cli.output import Output, emit, emit_rows, table
-from headrace.cli.target import Target, parse_target
+from headrace.cli.parameters import argument, option
+from headrace.cli.target import Target
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -41,14 +31,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Create, inspect, change and delete topics.")
 
 Configs = Annotated[
-    list[str],
-    typer.Option(
-        "--config",
-        "-c",
-        metavar="KEY=VALUE",
-        help="A topic configuration; may be repeated.",
-        show_default=False,
-    ),
+    list[str], option("--config -c KEY=VALUE", "A topic configuration; may be repeated.")
 ]
 
 
@@ -57,60 +40,53 @@ def create(
     names: TopicNames,
     partitions: Annotated[
         int | None,
-        typer.Option(
-            "--partitions", "-p", min=1, help="Number of partitions. Default: num.partitions."
-        ),
+        option("--partitions -p", "Number of partitions. Default: num.partitions.", min=1),
     ] = None,
     replication_factor: Annotated[
         int | None,
-        typer.Option(
-            "--replication-factor",
-            "-r",
-            min=1,
-            help="Replicas of each partition. Default: the broker's.",
+        option(
+            "--replication-factor -r", "Replicas of each partition. Default: the broker's.", min=1
         ),
     ] = None,
     config: Configs = NONE_GIVEN,
     if_not_exists: Annotated[
-        bool, typer.Option("--if-not-exists", help="Do nothing for topics that exist.")
+        bool, option("--if-not-exists", "Do nothing for topics that exist.")
     ] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Create topics."""
-    target = parse_target(servers, properties)
     configs = parse_pairs(config, "--config")
-    admin = open_admin(target)
+    admin = kafka.open_admin(target)
     present: set[str] = set()
     if if_not_exists:
-        present = read_metadata(admin, target).topics.keys() & set(names)
-    with explained(target):
+        present = kafka.read_metadata(admin, target).topics.keys() & set(names)
+    with kafka.explained(target):
         new = [
-            admin_api().NewTopic(name, partitions or -1, replication_factor or -1, config=configs)
+            kafka.admin_api().NewTopic(
+                name, partitions or -1, replication_factor or -1, config=configs
+            )
             for name in dict.fromkeys(names)
             if name not in present
         ]
-        futures = admin.create_topics(new, request_timeout=TIMEOUT_S) if new else {}
-    done, failures = settle(futures, target, "topic")
+        futures = admin.create_topics(new, request_timeout=kafka.TIMEOUT_S) if new else {}
+    done, failures = kafka.settle(futures, target, "topic")
     rows = [{"topic": name, "result": "created"} for name in done]
     rows += [{"topic": name, "result": "exists"} for name in sorted(present)]
     if rows or not failures:
         emit_rows(rows, output, ["topic", "result"])
-    raise_all(failures)
+    kafka.raise_all(failures)
 
 
 @app.command("list", epilog="Example: headrace topic list 'orders*' --output json")
 def list_topics(
     pattern: Annotated[str, typer.Argument(help="Shell pattern, such as 'orders*'.")] = "*",
-    internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    internal: Annotated[bool, option("--internal", "Include internal topics.")] = False,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List topics by name."""
-    target = parse_target(servers, properties)
-    metadata = read_metadata(open_admin(target), target)
+    metadata = kafka.read_metadata(kafka.open_admin(target), target)
     rows = [
         {
             "topic": name,
@@ -129,28 +105,21 @@ def _replication_factor(topic: TopicMetadata) -> int:
 
 @app.command(epilog="Example: headrace topic describe orders, or: describe --under-replicated")
 def describe(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="TOPIC…", autocompletion=complete_topic, show_default=False),
-    ] = None,
+    names: Annotated[list[str] | None, argument("TOPIC…", autocompletion=complete_topic)] = None,
     under_replicated: Annotated[
-        bool, typer.Option("--under-replicated", help="Only under-replicated partitions.")
+        bool, option("--under-replicated", "Only under-replicated partitions.")
     ] = False,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Only partitions without a leader.")
-    ] = False,
+    offline: Annotated[bool, option("--offline", "Only partitions without a leader.")] = False,
     under_min_isr: Annotated[
-        bool, typer.Option("--under-min-isr", help="Only partitions below min.insync.replicas.")
+        bool, option("--under-min-isr", "Only partitions below min.insync.replicas.")
     ] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show partitions, leaders, replicas, offsets and the settings that differ from the default.
 
     With a filter, only the partitions that match are shown, of all topics if none is named.
     """
-    target = parse_target(servers, properties)
     if under_replicated or offline or under_min_isr:
         from headrace.cli.ailing import find_ailing
 
@@ -168,19 +137,19 @@ def describe(
         return
     if not names:
         raise WrongUsage("no topic is named", "write its name, or a filter; see --help")
-    admin = open_admin(target)
-    topics = find_topics(read_metadata(admin, target), dict.fromkeys(names))
+    admin = kafka.open_admin(target)
+    topics = kafka.find_topics(kafka.read_metadata(admin, target), dict.fromkeys(names))
     described = [_describe(admin, target, topic) for topic in topics]
     emit(described, output, lambda: "\n".join(map(_as_text, described)))
 
 
 def _describe(admin: AdminClient, target: Target, topic: TopicMetadata) -> dict[str, Any]:
-    api = admin_api()
+    api = kafka.admin_api()
     name = str(topic.topic)
     resource = api.ConfigResource(api.ResourceType.TOPIC, name)
-    futures = admin.describe_configs([resource], request_timeout=TIMEOUT_S)
-    configs, failures = settle(futures, target, "topic")
-    raise_all(failures)
+    futures = admin.describe_configs([resource], request_timeout=kafka.TIMEOUT_S)
+    configs, failures = kafka.settle(futures, target, "topic")
+    kafka.raise_all(failures)
     entries = sorted(configs[name].values(), key=lambda entry: entry.name)
     first = _offsets(admin, topic, api.OffsetSpec.earliest())
     last = _offsets(admin, topic, api.OffsetSpec.latest())
@@ -211,11 +180,11 @@ def _offsets(admin: AdminClient, topic: TopicMetadata, spec: Any) -> dict[int, i
         for partition in topic.partitions.values()
         if partition.leader >= 0
     }
-    futures = admin.list_offsets(wanted, request_timeout=TIMEOUT_S) if wanted else {}
+    futures = admin.list_offsets(wanted, request_timeout=kafka.TIMEOUT_S) if wanted else {}
     offsets = {}
     for where, future in futures.items():
         try:
-            offsets[where.partition] = future.result(timeout=TIMEOUT_S * 2).offset
+            offsets[where.partition] = future.result(timeout=kafka.TIMEOUT_S * 2).offset
         except KafkaException:
             continue
     return offsets
@@ -234,20 +203,13 @@ def _as_text(described: dict[str, Any]) -> str:
 def alter(
     name: TopicName,
     partitions: Annotated[
-        int | None,
-        typer.Option("--partitions", "-p", min=1, help="Increase to this number of partitions."),
+        int | None, option("--partitions -p", "Increase to this number of partitions.", min=1)
     ] = None,
     config: Configs = NONE_GIVEN,
     delete_config: Annotated[
-        list[str],
-        typer.Option(
-            metavar="KEY",
-            help="Remove this configuration; the default applies again.",
-            show_default=False,
-        ),
+        list[str], option("KEY", "Remove this configuration; the default applies again.")
     ] = NONE_GIVEN,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Add partitions, set or delete settings."""
@@ -255,15 +217,14 @@ def alter(
 
     if partitions is None and not config and not delete_config:
         raise WrongUsage("nothing to alter", "give --partitions, --config or --delete-config")
-    target = parse_target(servers, properties)
-    admin = open_admin(target)
-    find_topics(read_metadata(admin, target), [name])
+    admin = kafka.open_admin(target)
+    kafka.find_topics(kafka.read_metadata(admin, target), [name])
     if partitions is not None:
-        with explained(target):
+        with kafka.explained(target):
             futures = admin.create_partitions(
-                [admin_api().NewPartitions(name, partitions)], request_timeout=TIMEOUT_S
+                [kafka.admin_api().NewPartitions(name, partitions)], request_timeout=kafka.TIMEOUT_S
             )
-        raise_all(settle(futures, target, "topic")[1])
+        kafka.raise_all(kafka.settle(futures, target, "topic")[1])
     if config or delete_config:
         change(admin, target, "topic", name, parse_pairs(config, "--config"), delete_config)
     emit_rows([{"topic": name, "result": "altered"}], output, ["topic", "result"])
@@ -272,24 +233,21 @@ def alter(
 @app.command(epilog="Example: headrace topic delete orders --yes")
 def delete(
     names: TopicNames,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    yes: Annotated[bool, option("--yes -y", "Do not ask for confirmation.")] = False,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Delete topics and all their records. Asks for confirmation on a terminal."""
-    target = parse_target(servers, properties)
-    admin = open_admin(target)
+    admin = kafka.open_admin(target)
     wanted = list(dict.fromkeys(names))
-    find_topics(read_metadata(admin, target), wanted)
-    if not yes and sys.stdin.isatty() and not typer.confirm(f"Delete {', '.join(wanted)}?"):
-        raise Failure("nothing was deleted")
-    futures = admin.delete_topics(wanted, request_timeout=TIMEOUT_S)
-    done, failures = settle(futures, target, "topic")
+    kafka.find_topics(kafka.read_metadata(admin, target), wanted)
+    confirm(f"Delete {', '.join(wanted)}?", yes=yes)
+    futures = admin.delete_topics(wanted, request_timeout=kafka.TIMEOUT_S)
+    done, failures = kafka.settle(futures, target, "topic")
     if done:
         rows = [{"topic": name, "result": "deleted"} for name in done]
         emit_rows(rows, output, ["topic", "result"])
-    raise_all(failures)
+    kafka.raise_all(failures)
 
 
 app.command("reassign", epilog=reassign.EPILOG)(reassign.reassign)

@@ -35,7 +35,6 @@ DEFAULT_PORTS: Final = {REGISTRY: 8081, REST: 8082}
 METRICS_PORT: Final = 9404
 METRICS: Final = "metrics.listener"
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
-MAX_CONFIG_BYTES: Final = 1 << 20
 MAX_BROKERS: Final = 32
 
 
@@ -364,7 +363,7 @@ def _check(request: Request) -> None:
 
 def broker_settings(request: Request, environment: Mapping[str, str]) -> dict[str, str]:
     """The static settings of the broker, as Kafka calls them."""
-    settings = read_config(request.config) if request.config is not None else {}
+    settings = read_config(request)
     if request.zookeeper is not None:
         settings["zookeeper.connect"] = request.zookeeper
     if request.data is not None:
@@ -427,15 +426,9 @@ def default_data(environment: Mapping[str, str]) -> str:
     return os.path.join(base, "headrace")
 
 
-def read_config(path: str) -> dict[str, str]:
-    from headrace.runtime.properties import parse_properties
+def read_config(request: Request) -> dict[str, str]:
+    """The settings of the file that --config names."""
+    from headrace.cli.small_files import read_properties
 
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read(MAX_CONFIG_BYTES + 1)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise Failure(f"--config {path} cannot be read ({reason})") from None
-    if len(text) > MAX_CONFIG_BYTES:
-        raise Failure(f"--config {path} is larger than {MAX_CONFIG_BYTES} bytes")
-    return parse_properties(text)
+    path = request.config
+    return {} if path is None else read_properties(path, f"--config {path}", failure=Failure)

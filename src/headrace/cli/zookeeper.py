@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.parameters import option
+from headrace.cli.small_files import read_properties
 
 if TYPE_CHECKING:
     from headrace.coordination.zookeeper.server import ZooKeeperServer
@@ -40,39 +42,28 @@ Examples:
 
 
 def zookeeper(
-    data: Annotated[
-        str | None,
-        typer.Option("--data", metavar="DIR", help="The data folder.", show_default=False),
-    ] = None,
+    data: Annotated[str | None, option("--data DIR", "The data folder.")] = None,
     host: Annotated[
-        str | None,
-        typer.Option("--host", help="The address to listen on.", show_default="127.0.0.1"),
+        str | None, option("--host", "The address to listen on.", show_default="127.0.0.1")
     ] = None,
     port: Annotated[
-        int | None,
-        typer.Option("--port", help="The client port; 0 takes a free one.", show_default="2181"),
+        int | None, option("--port", "The client port; 0 takes a free one.", show_default="2181")
     ] = None,
     config: Annotated[
-        str | None,
-        typer.Option(
-            "--config", metavar="FILE", help="Read settings from a zookeeper.properties file."
-        ),
+        str | None, option("--config FILE", "Read settings from a zookeeper.properties file.")
     ] = None,
     servers: Annotated[
-        int,
-        typer.Option(
-            "--servers", min=1, help="Number of servers, on consecutive ports from --port."
-        ),
+        int, option("--servers", "Number of servers, on consecutive ports from --port.", min=1)
     ] = 1,
     heap_mb: Annotated[
-        int, typer.Option("--heap-mb", min=16, help="Heap size of each server.")
+        int, option("--heap-mb", "Heap size of each server.", min=16)
     ] = DEFAULT_HEAP_MB,
 ) -> int:
     """Run a ZooKeeper server, or an ensemble, until Ctrl-C.
 
     Prints a line with the address for zookeeper.connect when it serves requests.
     """
-    properties = _read(config)
+    properties = {} if config is None else read_properties(config)
     folder = data or properties.pop("dataDir", None)
     if servers > 1:
         return serve(_ensemble(properties, folder, servers, port=port, heap_mb=heap_mb))
@@ -167,11 +158,3 @@ def _port_of(properties: Mapping[str, str], port: int | None) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) < 65536):
         raise WrongUsage(f'clientPort "{text}" is not a port', "give it a number from 0 to 65535")
     return int(text)
-
-
-def _read(path: str | None) -> dict[str, str]:
-    if path is None:
-        return {}
-    from headrace.cli.kafka_compat.flags import read_properties
-
-    return read_properties(path)

@@ -7,16 +7,12 @@ promises (order, offsets, call-backs) is not among them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
+from headrace.client.java_names import for_librdkafka
 from headrace.client.settings import ClientSettings
 
-_TRANSLATED: Final[Mapping[str, tuple[str, Callable[[str], str]]]] = {
-    "max.request.size": ("message.max.bytes", str),
-    "buffer.memory": ("queue.buffering.max.kbytes", lambda text: str(max(1, int(text) // 1024))),
-    "fetch.max.wait.ms": ("fetch.wait.max.ms", str),
-}
 PRODUCER_NAMES: Final = frozenset(
     {
         "acks",
@@ -100,7 +96,7 @@ def producer_properties(settings: ClientSettings, chosen: Mapping[str, str]) -> 
         "queue.buffering.max.kbytes": 64 << 10,
         # A topic that does not exist is told after this time instead of half a minute.
         "topic.metadata.propagation.max.ms": 2_000,
-        **_translated(chosen),
+        **for_librdkafka(chosen),
         "enable.idempotence": True,
     }
 
@@ -114,14 +110,6 @@ def consumer_properties(settings: ClientSettings, chosen: Mapping[str, str]) -> 
         "queued.max.messages.kbytes": 4096,
         # By default a full queue pauses fetching for a whole second.
         "fetch.queue.backoff.ms": 10,
-        **_translated(chosen),
+        **for_librdkafka(chosen),
         "enable.auto.offset.store": False,
     }
-
-
-def _translated(chosen: Mapping[str, str]) -> dict[str, str]:
-    properties = {}
-    for name, text in chosen.items():
-        target, convert = _TRANSLATED.get(name, (name, str))
-        properties[target] = convert(text)
-    return properties

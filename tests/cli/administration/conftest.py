@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from headrace.cli.kafka_compat import main
+from headrace.cli import kafka_compat
 from tests.cli.conftest import Headrace, Outcome
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def tool(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 
     def run(command: Callable[[list[str]], int], *words: str) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["tool", *words])
-        code = main(command)
+        code = kafka_compat.run(command)
         captured = capsys.readouterr()
         return Outcome(code, captured.out, captured.err)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 import signal
@@ -63,10 +64,17 @@ def test_the_command_tells_its_lag_until_it_is_interrupted(
     where = ["--bootstrap-server", trio.bootstrap_servers]
     create = ["--create", "--topic", name, "--replica-assignment", "0:1,1:0"]
     assert tool(topics.run, *where, *create).code == 0
-    program = "import sys; from headrace.cli.kafka_compat import kafka_replica_verification as run"
+    program = "headrace.cli.kafka_compat"
     words = ["--broker-list", trio.bootstrap_servers, "--topic-white-list", name]
     with subprocess.Popen(
-        [sys.executable, "-c", f"{program}; sys.exit(run())", *words, "--report-interval-ms", "10"],
+        [
+            sys.executable,
+            "-m",
+            program,
+            "kafka-replica-verification",
+            *words,
+            "--report-interval-ms=10",
+        ],
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
@@ -91,9 +99,8 @@ def test_the_lag_is_told_every_half_minute(tool: Tool, trio: Cluster, name: str)
     fill(trio, name, 10)
     clock = itertools.chain(range(5, 130, 5), iter(_interrupt, None))
 
-    def verify(words: list[str]) -> int:
-        return replica_verification.run(words, lambda: float(next(clock)))
-
+    plan = replica_verification.plan_with(lambda: float(next(clock)))
+    verify = dataclasses.replace(replica_verification.run, plan=plan)
     words = ["--broker-list", trio.bootstrap_servers, "--topic-white-list", name]
     told = tool(verify, *words, "--max-wait-ms", "1")
     assert told.code == 130

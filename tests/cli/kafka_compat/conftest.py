@@ -10,7 +10,7 @@ from typing import Protocol
 
 import pytest
 
-from headrace.cli.kafka_compat import main
+from headrace.cli import kafka_compat
 from tests.cli.conftest import Outcome
 from tests.cli.platform_process import headrace_up
 
@@ -35,7 +35,7 @@ def tool(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
     def run(command: Callable[[list[str]], int], *words: str, stdin: str = "") -> Outcome:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
         monkeypatch.setattr(sys, "argv", ["tool", *words])
-        code = main(command)
+        code = kafka_compat.run(command)
         captured = capsys.readouterr()
         return Outcome(code, captured.out, captured.err)
 

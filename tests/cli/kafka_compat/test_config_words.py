@@ -14,7 +14,7 @@ from tests.cli.kafka_compat.conftest import Tool
 
 
 def given(*words: str) -> Given:
-    return parse(list(words), configs.FLAGS)
+    return parse(list(words), configs.run.flags)
 
 
 @pytest.mark.spec("admin:CL-07")

@@ -20,7 +20,7 @@ from headrace.cli.kafka_compat.console.formatters import plain_shows
 from headrace.cli.kafka_compat.flags import parse
 from tests.cli.kafka_compat.conftest import Tool
 
-CONSUMER = "import sys; from headrace.cli.kafka_compat import kafka_console_consumer as f; f()"
+TOOLS = (sys.executable, "-m", "headrace.cli.kafka_compat")
 
 
 @pytest.fixture
@@ -46,9 +46,8 @@ def test_lines_in_and_lines_out(
     assert read == (0, "one\n\nthree ü\nlast\n", "Processed a total of 4 messages\n")
     # As it is meant to be used: a process whose standard input is a file.
     (tmp_path / "lines").write_text("five\n")
-    producer = CONSUMER.replace("consumer", "producer")
     with (tmp_path / "lines").open() as lines:
-        command = [sys.executable, "-c", producer, *at, "--topic", topic]
+        command = [*TOOLS, "kafka-console-producer", *at, "--topic", topic]
         subprocess.run(command, stdin=lines, check=True, timeout=60)
     place = ("--topic", topic, "--partition", "0", "--offset", "4")
     one = tool(console_consumer.run, *at, *place, "--max-messages", "1")
@@ -98,7 +97,7 @@ def test_every_run_is_a_group_of_its_own(
         [place] = member.committed([TopicPartition(topic, 0)], timeout=30)
         member.close()
         assert place.offset < 0
-    nothing = parse([], console_consumer.FLAGS)
+    nothing = parse([], console_consumer.run.flags)
     names = {console_consumer.consumer_settings(nothing)["group.id"] for _ in range(20)}
     assert len(names) > 10
 
@@ -130,9 +129,8 @@ def test_a_signal_ends_it_with_its_count(
     """Ctrl-C prints how many messages there were; the exit code is that of Java's machine."""
     tool(console_producer.run, *at, "--topic", topic, stdin="x\ny\n")
     words = [*at, "--topic", topic, "--partition", "0", "--from-beginning"]
-    program = CONSUMER.replace("f()", "sys.exit(f())")
     with subprocess.Popen(
-        [sys.executable, "-c", program, *words],
+        [*TOOLS, "kafka-console-consumer", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

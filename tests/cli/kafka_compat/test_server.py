@@ -22,7 +22,7 @@ from headrace.cli.kafka_compat import server
 from tests.cli.kafka_compat.conftest import Tool
 from tests.client.listeners import unused_port
 
-PROGRAM = "import sys; from headrace.cli.kafka_compat import {0}; sys.exit({0}())"
+START = (sys.executable, "-m", "headrace.cli.kafka_compat", "kafka-server-start")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def brokers(port: int) -> set[int]:
 @contextmanager
 def foreground(*words: str) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format("kafka_server_start"), *words],
+        [*START, *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -91,7 +91,7 @@ def test_daemons_are_told_apart_by_their_number_and_by_their_file(
     first, second = properties(environment, 1), properties(environment, 2)
     for file, _ in (first, second):
         subprocess.run(
-            [sys.executable, "-c", PROGRAM.format("kafka_server_start"), "-daemon", str(file)],
+            [*START, "-daemon", str(file)],
             stdin=subprocess.DEVNULL,
             check=True,
             timeout=90,
@@ -103,7 +103,7 @@ def test_daemons_are_told_apart_by_their_number_and_by_their_file(
         assert tool(server.stop, "--process-role=controller", "--node-id=2").code == 0
         assert [process.node_id for process in processes.running()] == [1]
         taken = subprocess.run(
-            [sys.executable, "-c", PROGRAM.format("kafka_server_start"), "-daemon", str(first[0])],
+            [*START, "-daemon", str(first[0])],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -15,16 +15,16 @@ from tests.cli.kafka_compat.conftest import Tool
 
 @pytest.mark.spec("slides:G27", "slides:N16")
 @pytest.mark.parametrize(
-    ("function", "service", "properties", "path"),
+    ("tool", "service", "properties", "path"),
     [
-        ("schema_registry_start", "registry", "kafkastore.bootstrap.servers={}", "/subjects"),
-        ("kafka_rest_start", "rest", "bootstrap.servers={}", "/topics"),
+        ("schema-registry-start", "registry", "kafkastore.bootstrap.servers={}", "/subjects"),
+        ("kafka-rest-start", "rest", "bootstrap.servers={}", "/topics"),
     ],
 )
 def test_a_service_runs_from_its_file(
     services: dict[str, str],
     tmp_path: Path,
-    function: str,
+    tool: str,
     service: str,
     properties: str,
     path: str,
@@ -33,9 +33,8 @@ def test_a_service_runs_from_its_file(
     file = tmp_path / "service.properties"
     lines = ["listeners=http://127.0.0.1:0", properties.format(services["broker"])]
     file.write_text("\n".join([*lines, "ssl.key.password=secret"]))
-    code = f"import sys; from headrace.cli.kafka_compat import {function}; sys.exit({function}())"
     with subprocess.Popen(
-        [sys.executable, "-c", code, str(file)],
+        [sys.executable, "-m", "headrace.cli.kafka_compat", tool, str(file)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

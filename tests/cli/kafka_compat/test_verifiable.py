@@ -54,10 +54,10 @@ def test_what_is_acknowledged_is_told(tool: Tool, services: dict[str, str], topi
 
 def test_a_producer_without_end_is_told_to_stop(services: dict[str, str], topic: str) -> None:
     """SIGTERM: what is under way is waited for, the summary is printed, 143 is the exit code."""
-    program = "import sys; from headrace.cli.kafka_compat import kafka_verifiable_producer as f; "
+    tool = ["headrace.cli.kafka_compat", "kafka-verifiable-producer"]
     words = ["--bootstrap-server", services["broker"], "--topic", topic, "--throughput", "50"]
     with subprocess.Popen(
-        [sys.executable, "-c", f"{program}sys.exit(f())", *words],
+        [sys.executable, "-m", *tool, *words],
         stdout=subprocess.PIPE,
         text=True,
     ) as process:

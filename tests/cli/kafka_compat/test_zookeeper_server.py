@@ -16,7 +16,7 @@ from headrace.coordination.zookeeper.jars import MAIN_CLASS
 from headrace.coordination.zookeeper.server import free_port
 from tests.cli.kafka_compat.conftest import Tool
 
-STARTED = "import sys; from headrace.cli import kafka_compat; sys.exit(kafka_compat.{}())"
+STARTED = (sys.executable, "-m", "headrace.cli.kafka_compat", "zookeeper-server-start")
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_the_file_of_the_labs_starts_a_server(properties: tuple[Path, int]) -> N
     """It says what it says of itself: three snapshots, no purge, no quorum, so it stands alone."""
     file, port = properties
     with subprocess.Popen(
-        [sys.executable, "-c", STARTED.format("zookeeper_server_start"), str(file)],
+        [*STARTED, str(file)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -66,7 +66,7 @@ def test_a_daemon_is_stopped_by_its_file(properties: tuple[Path, int], tool: Too
     other = free_port("127.0.0.1")
     subprocess.run(
         [
-            *(sys.executable, "-c", STARTED.format("zookeeper_server_start"), "-daemon", str(file)),
+            *(*STARTED, "-daemon", str(file)),
             *("--override", f"clientPort={other}"),
         ],
         timeout=60,

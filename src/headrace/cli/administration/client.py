@@ -11,18 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
-from headrace.cli.administration.views import (
-    BrokerView,
-    ClusterView,
-    PartitionView,
-    Reassignment,
-    Setting,
-    TopicView,
-    by_topic,
-)
+from headrace.cli.administration import views
 from headrace.cli.failures import Failure, did_you_mean
 from headrace.cli.reach import reach
 from headrace.cli.target import Target
@@ -97,12 +88,7 @@ class Admin(AbstractContextManager["Admin"]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self.close()
 
     # -- asking -----------------------------------------------------------------------------------
@@ -150,7 +136,7 @@ class Admin(AbstractContextManager["Admin"]):
 
     def describe_cluster(
         self, *, controllers: bool = False, include_fenced: bool = False
-    ) -> ClusterView:
+    ) -> views.ClusterView:
         """The brokers, or the controllers of a KRaft quorum."""
         from headrace.wire.messages.describe_cluster import DescribeClusterRequest
 
@@ -162,18 +148,18 @@ class Admin(AbstractContextManager["Admin"]):
         answer = self.ask(request)
         _raise_for(answer.error_code, answer.error_message)
         brokers = [
-            BrokerView(each.broker_id, each.host, each.port, each.rack, each.is_fenced)
+            views.BrokerView(each.broker_id, each.host, each.port, each.rack, each.is_fenced)
             for each in answer.brokers
         ]
-        return ClusterView(answer.cluster_id, answer.controller_id, tuple(sorted(brokers)))
+        return views.ClusterView(answer.cluster_id, answer.controller_id, tuple(sorted(brokers)))
 
-    def topics(self) -> list[TopicView]:
+    def topics(self) -> list[views.TopicView]:
         """All topics by name, without what only `describe` tells."""
         from headrace.wire.messages.metadata import MetadataRequest
 
         answer = self.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False))
         found = [
-            TopicView(
+            views.TopicView(
                 each.name,
                 each.topic_id,
                 each.is_internal,
@@ -184,7 +170,7 @@ class Admin(AbstractContextManager["Admin"]):
         ]
         return sorted(found)
 
-    def describe(self, names: Collection[str], *, page_size: int = PAGE) -> list[TopicView]:
+    def describe(self, names: Collection[str], *, page_size: int = PAGE) -> list[views.TopicView]:
         """These topics in the order of their names; `Refused` for one that does not exist.
 
         `page_size` is how many partitions a broker tells at once.
@@ -199,7 +185,7 @@ class Admin(AbstractContextManager["Admin"]):
         if _DESCRIBE_TOPIC_PARTITIONS not in self.cluster.any_broker().served():
             return [topic for topic in self.topics() if topic.name in names]
         wanted = [TopicRequest(name=name) for name in sorted(names)]
-        pages: dict[str, TopicView] = {}
+        pages: dict[str, views.TopicView] = {}
         cursor = None
         while True:
             page = self.ask(
@@ -214,7 +200,7 @@ class Admin(AbstractContextManager["Admin"]):
                     for one in each.partitions
                 ]
                 before = pages[each.name].partitions if each.name in pages else ()
-                pages[each.name] = TopicView(
+                pages[each.name] = views.TopicView(
                     each.name, each.topic_id, each.is_internal, (*before, *partitions)
                 )
             cursor = page.next_cursor
@@ -222,7 +208,7 @@ class Admin(AbstractContextManager["Admin"]):
                 return sorted(pages.values())
             wanted = [each for each in wanted if each.name >= cursor.topic_name]
 
-    def topic_settings(self, names: Collection[str]) -> dict[str, list[Setting]]:
+    def topic_settings(self, names: Collection[str]) -> dict[str, list[views.Setting]]:
         """Every setting of these topics, by name."""
         from headrace.wire.messages.describe_configs import (
             DescribeConfigsRequest,
@@ -242,14 +228,14 @@ class Admin(AbstractContextManager["Admin"]):
         for each in answer.results:
             _raise_for(each.error_code, each.error_message)
             found[each.resource_name] = [
-                Setting(one.name, one.value, one.config_source == _DEFAULT_SOURCE)
+                views.Setting(one.name, one.value, one.config_source == _DEFAULT_SOURCE)
                 for one in each.configs
             ]
         return found
 
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
-    ) -> dict[TopicPartition, Reassignment]:
+    ) -> dict[TopicPartition, views.Reassignment]:
         """What is on the move, of these partitions or of all."""
         from headrace.wire.messages.list_partition_reassignments import (
             ListPartitionReassignmentsRequest,
@@ -260,12 +246,12 @@ class Admin(AbstractContextManager["Admin"]):
         if partitions is not None:
             topics = [
                 ListPartitionReassignmentsTopics(name=name, partition_indexes=indexes)
-                for name, indexes in by_topic(partitions).items()
+                for name, indexes in views.by_topic(partitions).items()
             ]
         answer = self.ask(ListPartitionReassignmentsRequest(topics=topics))
         _raise_for(answer.error_code, answer.error_message)
         return {
-            TopicPartition(topic.name, each.partition_index): Reassignment(
+            TopicPartition(topic.name, each.partition_index): views.Reassignment(
                 tuple(each.replicas), tuple(each.adding_replicas), tuple(each.removing_replicas)
             )
             for topic in answer.topics
@@ -359,7 +345,7 @@ class Admin(AbstractContextManager["Admin"]):
                     for index in indexes
                 ],
             )
-            for name, indexes in by_topic(wanted.keys()).items()
+            for name, indexes in views.by_topic(wanted.keys()).items()
         ]
         answer = self.ask(
             AlterPartitionReassignmentsRequest(
@@ -384,7 +370,7 @@ class Admin(AbstractContextManager["Admin"]):
         if partitions is not None:
             topics = [
                 TopicPartitions(topic=name, partitions=indexes)
-                for name, indexes in by_topic(partitions).items()
+                for name, indexes in views.by_topic(partitions).items()
             ]
         answer = self.ask(ElectLeadersRequest(election_type=kind, topic_partitions=topics))
         _raise_for(answer.error_code, None)
@@ -419,7 +405,7 @@ class Admin(AbstractContextManager["Admin"]):
                 _raise_for(each.error_code, each.error_message)
 
 
-def find_topic(topics: Sequence[TopicView], name: str) -> TopicView:
+def find_topic(topics: Sequence[views.TopicView], name: str) -> views.TopicView:
     """The topic of this name, or a failure with the names that look alike."""
     for topic in topics:
         if topic.name == name:
@@ -430,8 +416,8 @@ def find_topic(topics: Sequence[TopicView], name: str) -> TopicView:
 
 def _partition(
     each: Any, eligible: Sequence[int] | None, last_eligible: Sequence[int] | None
-) -> PartitionView:
-    return PartitionView(
+) -> views.PartitionView:
+    return views.PartitionView(
         each.partition_index,
         each.leader_id if each.leader_id >= 0 else None,
         tuple(each.replica_nodes),

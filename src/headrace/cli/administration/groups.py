@@ -108,15 +108,9 @@ def describe_group(admin: Admin, group: str) -> GroupView:
     from headrace.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 
     try:
-        answer = at_coordinator(
-            admin,
-            group,
-            lambda _: ConsumerGroupDescribeRequest(group_ids=[group]),
-            lambda response: int(response.groups[0].error_code),
-        )
+        told = the_group(admin, group, ConsumerGroupDescribeRequest(group_ids=[group]))
     except Unsupported:
         return _describe_classic(admin, group)
-    (told,) = answer.groups
     if told.error_code in _NOT_OF_THIS_KIND:
         return _describe_classic(admin, group)
     if told.error_code != Error.NONE:
@@ -139,14 +133,15 @@ def _member(each: Any) -> MemberView:
         each.instance_id,
         each.client_id,
         each.client_host,
-        _places(each.assignment),
-        _places(each.target_assignment),
+        places_in(each.assignment),
+        places_in(each.target_assignment),
         each.member_epoch,
         None if each.member_type < 0 else bool(each.member_type),
     )
 
 
-def _places(assignment: Any) -> tuple[TopicPartition, ...]:
+def places_in(assignment: Any) -> tuple[TopicPartition, ...]:
+    """The partitions of an assignment on the wire."""
     return tuple(
         TopicPartition(topic.topic_name, number)
         for topic in assignment.topic_partitions
@@ -157,13 +152,7 @@ def _places(assignment: Any) -> tuple[TopicPartition, ...]:
 def _describe_classic(admin: Admin, group: str) -> GroupView:
     from headrace.wire.messages.describe_groups import DescribeGroupsRequest
 
-    answer = at_coordinator(
-        admin,
-        group,
-        lambda _: DescribeGroupsRequest(groups=[group]),
-        lambda response: int(response.groups[0].error_code),
-    )
-    (told,) = answer.groups
+    told = the_group(admin, group, DescribeGroupsRequest(groups=[group]))
     if told.error_code != Error.NONE:
         raise Refused(told.error_code, told.error_message)
     if told.protocol_type not in ("", CONSUMER_PROTOCOL):
@@ -215,13 +204,9 @@ def delete_group(admin: Admin, group: str) -> Fault | None:
     """Forget a group and its offsets; why not, if it has members or does not exist."""
     from headrace.wire.messages.delete_groups import DeleteGroupsRequest
 
-    answer = at_coordinator(
-        admin,
-        group,
-        lambda _: DeleteGroupsRequest(groups_names=[group]),
-        lambda response: int(response.results[0].error_code),
-    )
-    return fault_in(answer.results[0].error_code)
+    request = DeleteGroupsRequest(groups_names=[group])
+    result = at_coordinator(admin, group, request, lambda answer: answer.results[0])
+    return fault_in(result.error_code)
 
 
 def delete_offsets(
@@ -241,12 +226,7 @@ def delete_offsets(
         )
         for name, numbers in by_topic(list(places)).items()
     ]
-    answer = at_coordinator(
-        admin,
-        group,
-        lambda _: OffsetDeleteRequest(group_id=group, topics=topics),
-        lambda response: int(response.error_code),
-    )
+    answer = at_coordinator(admin, group, OffsetDeleteRequest(group_id=group, topics=topics))
     if answer.error_code != Error.NONE:
         raise Refused(answer.error_code, None)
     return {
@@ -260,21 +240,26 @@ def delete_offsets(
 
 
 def at_coordinator(
-    admin: Admin,
-    group: str,
-    request_for: Callable[[Connection], Any],
-    error_of: Callable[[Any], int],
+    admin: Admin, group: str, request: Any, part: Callable[[Any], Any] = lambda answer: answer
 ) -> Any:
-    """The answer of a group's coordinator, once it is no longer moving or loading."""
+    """What a group's coordinator answers, once it is no longer moving or loading.
+
+    `part` finds in the answer what has the error code.
+    """
     what = f"asking for the group {group}"
 
     def once(connection: Connection, deadline: Deadline) -> Any:
-        answer = admin.cluster.call(connection, request_for(connection), deadline)
-        if error_of(answer) in _MOVING:
-            raise BrokerRefused(error_of(answer), what)
-        return answer
+        found = part(admin.cluster.call(connection, request, deadline))
+        if found.error_code in _MOVING:
+            raise BrokerRefused(found.error_code, what)
+        return found
 
     return with_coordinator(admin.cluster, group, what, once)
+
+
+def the_group(admin: Admin, group: str, request: Any) -> Any:
+    """What the coordinator says of the one group that a request names."""
+    return at_coordinator(admin, group, request, lambda answer: answer.groups[0])
 
 
 def coordinator_of(admin: Admin, group: str) -> tuple[int, str, int]:

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from headrace.cli.administration.views import (
-    PartitionView,
-    Reassignment,
-    Setting,
-    is_offline,
-    is_under_min_isr,
-    is_under_replicated,
-)
+from headrace.cli.administration import views
 
 UNDER_REPLICATED: Final = "under-replicated"
 OFFLINE: Final = "offline"
@@ -20,18 +13,21 @@ UNDER_MIN_ISR: Final = "under-min-isr"
 
 
 def ailments(
-    partition: PartitionView, move: Reassignment | None, min_isr: int, live: Collection[int]
+    partition: views.PartitionView,
+    move: views.Reassignment | None,
+    min_isr: int,
+    live: Collection[int],
 ) -> list[str]:
     """What is the matter with a partition, the worst first."""
     answers: Mapping[str, bool] = {
-        OFFLINE: is_offline(partition, live),
-        UNDER_MIN_ISR: is_under_min_isr(partition, min_isr),
-        UNDER_REPLICATED: is_under_replicated(partition, move),
+        OFFLINE: views.is_offline(partition, live),
+        UNDER_MIN_ISR: views.is_under_min_isr(partition, min_isr),
+        UNDER_REPLICATED: views.is_under_replicated(partition, move),
     }
     return [name for name, yes in answers.items() if yes]
 
 
-def min_isr_of(settings: Sequence[Setting]) -> int:
+def min_isr_of(settings: Sequence[views.Setting]) -> int:
     """`min.insync.replicas` among the settings of a topic."""
     for each in settings:
         if each.name == "min.insync.replicas" and each.value is not None:

@@ -11,6 +11,8 @@ from headrace.cli.administration.groups import (
     at_coordinator,
     coordinator_of,
     list_groups,
+    places_in,
+    the_group,
 )
 from headrace.cli.administration.views import by_topic
 from headrace.client.faults import error_named
@@ -53,13 +55,7 @@ def describe_share_group(admin: Admin, group: str) -> ShareGroup:
     """A share group with its members; `Refused` if there is none of this name."""
     from headrace.wire.messages.share_group_describe import ShareGroupDescribeRequest
 
-    answer = at_coordinator(
-        admin,
-        group,
-        lambda _: ShareGroupDescribeRequest(group_ids=[group]),
-        lambda response: int(response.groups[0].error_code),
-    )
-    (told,) = answer.groups
+    told = the_group(admin, group, ShareGroupDescribeRequest(group_ids=[group]))
     if told.error_code != Error.NONE:
         raise Refused(told.error_code, told.error_message)
     return ShareGroup(
@@ -74,11 +70,7 @@ def describe_share_group(admin: Admin, group: str) -> ShareGroup:
                 each.client_id,
                 each.client_host,
                 each.member_epoch,
-                tuple(
-                    TopicPartition(topic.topic_name, number)
-                    for topic in each.assignment.topic_partitions
-                    for number in topic.partitions
-                ),
+                places_in(each.assignment),
             )
             for each in sorted(told.members, key=lambda member: str(member.member_id))
         ),
@@ -93,13 +85,7 @@ def read_share_offsets(admin: Admin, group: str) -> dict[TopicPartition, ShareOf
     )
 
     asked = DescribeShareGroupOffsetsRequestGroup(group_id=group, topics=None)
-    answer = at_coordinator(
-        admin,
-        group,
-        lambda _: DescribeShareGroupOffsetsRequest(groups=[asked]),
-        lambda response: int(response.groups[0].error_code),
-    )
-    (told,) = answer.groups
+    told = the_group(admin, group, DescribeShareGroupOffsetsRequest(groups=[asked]))
     if told.error_code != Error.NONE:
         raise Refused(told.error_code, told.error_message)
     return {
@@ -163,9 +149,7 @@ def forget_share_topics(
 
 def _whole(admin: Admin, group: str, request: Any) -> Any:
     """The answer, or `Refused` where it is one error for all."""
-    answer = at_coordinator(
-        admin, group, lambda _: request, lambda response: int(response.error_code)
-    )
+    answer = at_coordinator(admin, group, request)
     if answer.error_code != Error.NONE:
         raise Refused(answer.error_code, answer.error_message)
     return answer

@@ -10,35 +10,20 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
+from headrace.cli import kafka
 from headrace.cli.bench.figures import Run
 from headrace.cli.bench.load import Payload, Tell, Work, around, consume, produce
 from headrace.cli.failures import Failure
-from headrace.cli.kafka import (
-    TIMEOUT_S,
-    admin_api,
-    explained,
-    find_topic,
-    open_admin,
-    raise_all,
-    read_metadata,
-    settle,
-)
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-    TopicOption,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions, TopicOption
 from headrace.cli.output import Output, emit, table
+from headrace.cli.parameters import Made, option
 from headrace.cli.progress import Progress
 from headrace.cli.sizes import parse_bytes
-from headrace.cli.target import Target, parse_target
+from headrace.cli.target import Target
 
 app = typer.Typer(
     help="Measure throughput and latency of any broker.",
@@ -49,47 +34,50 @@ _COLUMNS: Final = ("phase", "records", "failed", "seconds", "records_s", "mb_s")
 _LATENCIES: Final = ("avg_ms", "p50_ms", "p95_ms", "p99_ms", "p99.9_ms", "max_ms")
 
 Phase = Callable[[Work, Tell], Run]
-SizeOption = Annotated[str, typer.Option("--size", metavar="SIZE", help="Size of a record.")]
-PartitionsOption = Annotated[
-    int, typer.Option("--partitions", min=1, help="Partitions of the new topic.")
-]
+SizeOption = Annotated[str, option("--size SIZE", "Size of a record.")]
+PartitionsOption = Annotated[int, option("--partitions", "Partitions of the new topic.", min=1)]
 ReplicasOption = Annotated[
     int | None,
-    typer.Option(
-        "--replicas", min=1, help="Replicas of the new topic.", show_default="the broker's default"
-    ),
+    option("--replicas", "Replicas of the new topic.", min=1, show_default="the broker's default"),
 ]
 PayloadOption = Annotated[
-    Payload,
-    typer.Option("--payload", help="Content of the records: random does not compress, text does."),
+    Payload, option("--payload", "Content of the records: random does not compress, text does.")
 ]
-AcksOption = Annotated[
-    str, typer.Option("--acks", metavar="0|1|all", help="Acknowledgements to wait for.")
-]
+AcksOption = Annotated[str, option("--acks 0|1|all", "Acknowledgements to wait for.")]
 CompressionOption = Annotated[
-    str,
-    typer.Option(
-        "--compression", metavar="CODEC", help="Compression codec: none, gzip, snappy, lz4, zstd."
-    ),
+    str, option("--compression CODEC", "Compression codec: none, gzip, snappy, lz4, zstd.")
 ]
 PlotOption = Annotated[
-    Path | None,
-    typer.Option("--plot", metavar="FILE.png", help="Write a plot of throughput and latency."),
+    Path | None, option("--plot FILE.png", "Write a plot of throughput and latency.")
 ]
+
+
+class Place(NamedTuple):
+    """A topic of its own, or one that is there."""
+
+    topic: str | None
+    partitions: int
+    replicas: int | None
+
+
+def _place(
+    topic: TopicOption = None, partitions: PartitionsOption = 1, replicas: ReplicasOption = None
+) -> Place:
+    return Place(topic, partitions, replicas)
+
+
+PlaceOptions = Annotated[Place, Made(_place)]
 
 
 @app.command(epilog="Example: headrace bench throughput --records 1000000 --size 100 --acks 1")
 def throughput(
-    records: Annotated[int, typer.Option("--records", min=1, help="Number of records.")] = 500_000,
+    records: Annotated[int, option("--records", "Number of records.", min=1)] = 500_000,
     size: SizeOption = "100",
-    topic: TopicOption = None,
-    partitions: PartitionsOption = 1,
-    replicas: ReplicasOption = None,
+    place: PlaceOptions = MADE,
     acks: AcksOption = "all",
     compression: CompressionOption = "none",
     payload: PayloadOption = Payload.RANDOM,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     plot: PlotOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -101,24 +89,20 @@ def throughput(
         "queue.buffering.max.messages": 1_000_000,
     }
     wish = (records, parse_bytes(size, "--size"), payload, None, settings)
-    phases = (produce,) if topic else (produce, consume)
-    target = parse_target(servers, properties)
-    _measure(target, topic, partitions, replicas, wish, phases, plot, output)
+    phases = (produce,) if place.topic else (produce, consume)
+    _measure(target, place, wish, phases, plot, output)
 
 
 @app.command(epilog="Example: headrace bench latency --rate 1000 --seconds 30 --plot latency.png")
 def latency(
-    rate: Annotated[float, typer.Option("--rate", min=0.1, help="Records per second.")] = 1000,
-    seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="Duration.")] = 10,
+    rate: Annotated[float, option("--rate", "Records per second.", min=0.1)] = 1000,
+    seconds: Annotated[float, option("--seconds", "Duration.", min=0.1)] = 10,
     size: SizeOption = "100",
-    topic: TopicOption = None,
-    partitions: PartitionsOption = 1,
-    replicas: ReplicasOption = None,
+    place: PlaceOptions = MADE,
     acks: AcksOption = "all",
     compression: CompressionOption = "none",
     payload: PayloadOption = Payload.RANDOM,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     plot: PlotOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -126,45 +110,37 @@ def latency(
     settings = {"acks": acks, "compression.type": compression, "linger.ms": 0}
     count = max(round(rate * seconds), 1)
     wish = (count, parse_bytes(size, "--size"), payload, rate, settings)
-    target = parse_target(servers, properties)
-    _measure(target, topic, partitions, replicas, wish, (produce,), plot, output)
+    _measure(target, place, wish, (produce,), plot, output)
 
 
 @app.command("end-to-end", epilog="Example: headrace bench end-to-end --records 1000 --acks all")
 def end_to_end(
-    records: Annotated[int, typer.Option("--records", min=1, help="Number of records.")] = 1_000,
+    records: Annotated[int, option("--records", "Number of records.", min=1)] = 1_000,
     rate: Annotated[
-        float | None,
-        typer.Option("--rate", min=0.1, help="Records per second.", show_default="one by one"),
+        float | None, option("--rate", "Records per second.", min=0.1, show_default="one by one")
     ] = None,
     size: SizeOption = "100",
-    topic: TopicOption = None,
-    partitions: PartitionsOption = 1,
-    replicas: ReplicasOption = None,
+    place: PlaceOptions = MADE,
     acks: AcksOption = "all",
     payload: PayloadOption = Payload.RANDOM,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     plot: PlotOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Send records one by one and time each until a consumer has it."""
     wish = (records, max(parse_bytes(size, "--size"), 8), payload, rate, {"acks": acks})
-    target = parse_target(servers, properties)
-    _measure(target, topic, partitions, replicas, wish, (around,), plot, output)
+    _measure(target, place, wish, (around,), plot, output)
 
 
 def _measure(
     target: Target,
-    topic: str | None,
-    partitions: int,
-    replicas: int | None,
+    place: Place,
     wish: tuple[int, int, Payload, float | None, dict[str, Any]],
     phases: tuple[Phase, ...],
     plot: Path | None,
     output: Output,
 ) -> None:
-    with _topic(target, topic, partitions, replicas) as (name, count):
+    with _topic(target, place) as (name, count):
         work = Work(target, name, count, *wish)
         runs = []
         for phase in phases:
@@ -182,21 +158,21 @@ def _measure(
 
 
 @contextmanager
-def _topic(
-    target: Target, name: str | None, partitions: int, replicas: int | None
-) -> Iterator[tuple[str, int]]:
+def _topic(target: Target, place: Place) -> Iterator[tuple[str, int]]:
     """The topic and how many partitions it has; a new one is removed at the end."""
-    admin = open_admin(target)
-    if name is not None:
-        found = find_topic(read_metadata(admin, target), name)
-        yield name, len(found.partitions)
+    admin = kafka.open_admin(target)
+    if place.topic is not None:
+        found = kafka.find_topic(kafka.read_metadata(admin, target), place.topic)
+        yield place.topic, len(found.partitions)
         return
     made = f"headrace-bench-{uuid.uuid4().hex[:8]}"
-    with explained(target):
-        new = admin_api().NewTopic(made, partitions, replicas or -1)
-        futures = admin.create_topics([new], operation_timeout=TIMEOUT_S)
-    raise_all(settle(futures, target, "topic")[1])
+    with kafka.explained(target):
+        new = kafka.admin_api().NewTopic(made, place.partitions, place.replicas or -1)
+        futures = admin.create_topics([new], operation_timeout=kafka.TIMEOUT_S)
+    kafka.raise_all(kafka.settle(futures, target, "topic")[1])
     try:
-        yield made, partitions
+        yield made, place.partitions
     finally:
-        settle(admin.delete_topics([made], operation_timeout=TIMEOUT_S), target, "topic")
+        kafka.settle(
+            admin.delete_topics([made], operation_timeout=kafka.TIMEOUT_S), target, "topic"
+        )

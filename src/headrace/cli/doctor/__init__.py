@@ -33,6 +33,7 @@ from headrace.cli.options import (
     Properties,
 )
 from headrace.cli.output import Output, emit
+from headrace.cli.parameters import option
 from headrace.cli.reach import find_fault
 from headrace.cli.schema.registry import DEFAULT_URL, mark_given
 from headrace.cli.target import Address, parse_target
@@ -55,28 +56,14 @@ ServersOption = Annotated[
         help="Check the cluster behind these addresses.",
     ),
 ]
-DataOption = Annotated[
-    Path | None, typer.Option("--data", metavar="DIR", help="Check this data folder.")
-]
+DataOption = Annotated[Path | None, option("--data DIR", "Check this data folder.")]
 ConfigOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--config", metavar="FILE", help="Check this server.properties and what it names."
-    ),
+    Path | None, option("--config FILE", "Check this server.properties and what it names.")
 ]
 RegistryOption = Annotated[
-    str | None,
-    typer.Option(
-        "--registry",
-        "-r",
-        metavar="URL,…",
-        callback=mark_given,
-        help="Check this schema registry.",
-    ),
+    str | None, option("--registry -r URL,…", "Check this schema registry.", callback=mark_given)
 ]
-RestOption = Annotated[
-    str | None, typer.Option("--rest", metavar="URL", help="Check this REST Proxy.")
-]
+RestOption = Annotated[str | None, option("--rest URL", "Check this REST Proxy.")]
 
 
 class Given(NamedTuple):

@@ -19,6 +19,7 @@ from headrace.cli.dump_log.mapped import Entry, Wanted
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.options import OutputOption
 from headrace.cli.output import Output, cell
+from headrace.cli.parameters import argument, option
 from headrace.cli.record_text import Encoding, compact_json
 
 _BARE: Final = re.compile(r"[\w.:-]+")
@@ -27,13 +28,10 @@ Examples:
   headrace dump-log data/orders-0/*.log --deep
   headrace dump-log data/orders-0 --verify"""
 
-Paths = Annotated[
-    list[str],
-    typer.Argument(metavar="PATH…", help="Files, or folders of partitions.", show_default=False),
-]
-DeepFlag = Annotated[bool, typer.Option("--deep", help="Also print the records of each batch.")]
+Paths = Annotated[list[str], argument("PATH…", "Files, or folders of partitions.")]
+DeepFlag = Annotated[bool, option("--deep", "Also print the records of each batch.")]
 VerifyFlag = Annotated[
-    bool, typer.Option("--verify", help="Check CRCs, offsets and indexes; exit 1 on a fault.")
+    bool, option("--verify", "Check CRCs, offsets and indexes; exit 1 on a fault.")
 ]
 KeyFormat = Annotated[Encoding, typer.Option(help="Encoding of keys in the output.")]
 ValueFormat = Annotated[Encoding, typer.Option(help="Encoding of values in the output.")]

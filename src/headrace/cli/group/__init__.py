@@ -7,19 +7,12 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.failures import WrongUsage, did_you_mean
 from headrace.cli.group import describe, remove, reset
 from headrace.cli.group.view import STATES, list_groups
 from headrace.cli.kafka import open_admin
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions, parse_states
 from headrace.cli.output import Output, emit_rows
-from headrace.cli.target import parse_target
+from headrace.cli.parameters import option
 
 app = typer.Typer(help="List, describe, reset and delete consumer groups.")
 
@@ -34,26 +27,14 @@ class GroupType(StrEnum):
 @app.command("list", epilog="Example: headrace group list --state Stable --type consumer")
 def list_command(
     state: Annotated[
-        list[str],
-        typer.Option(
-            metavar="STATE", help=f"{', '.join(STATES)}; may be repeated.", show_default=False
-        ),
+        list[str], option("STATE", f"{', '.join(STATES)}; may be repeated.")
     ] = NONE_GIVEN,
-    kind: Annotated[
-        GroupType | None, typer.Option("--type", help="Only groups of this protocol.")
-    ] = None,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    kind: Annotated[GroupType | None, option("--type", "Only groups of this protocol.")] = None,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List groups with their protocol and state."""
-    known = {name.lower(): name for name in STATES}
-    for word in state:
-        if word.lower() not in known:
-            hint = did_you_mean(word.capitalize(), STATES) or f"the states are {', '.join(STATES)}"
-            raise WrongUsage(f'"{word}" is not a state of a group', hint)
-    wanted = {known[word.lower()] for word in state}
-    target = parse_target(servers, properties)
+    wanted = parse_states(state, STATES, "group")
     rows = [
         listed._asdict()
         for listed in list_groups(open_admin(target), target)

@@ -6,26 +6,16 @@ import sys
 from itertools import groupby
 from typing import Annotated, Any, Final
 
-import typer
-
 from headrace.cli.group.offsets import Standing, read_standings
 from headrace.cli.group.options import GroupNames
 from headrace.cli.group.view import Group, Member, TopicPart, list_groups, require_groups
 from headrace.cli.kafka import open_admin, raise_all
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit, emit_rows, table
+from headrace.cli.parameters import argument, option
 from headrace.cli.progress import Progress
-from headrace.cli.target import parse_target
 
-OPTIONAL_GROUPS = Annotated[
-    list[str] | None, typer.Argument(metavar="[GROUP…]", help="Default: all.", show_default=False)
-]
+OPTIONAL_GROUPS = Annotated[list[str] | None, argument("[GROUP…]", "Default: all.")]
 _OFFSET_COLUMNS: Final = (
     "topic", "partition", "current_offset", "log_end_offset", "lag", "member", "host", "client_id"
 )  # fmt: skip
@@ -36,19 +26,13 @@ _MEMBER_COLUMNS: Final = (
 
 def describe(
     groups: GroupNames,
-    members: Annotated[bool, typer.Option("--members", help="Show the members.")] = False,
-    offsets: Annotated[
-        bool, typer.Option("--offsets", help="Show offsets and lag (default).")
-    ] = False,
-    state: Annotated[
-        bool, typer.Option("--state", help="Show only the state of the group.")
-    ] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    members: Annotated[bool, option("--members", "Show the members.")] = False,
+    offsets: Annotated[bool, option("--offsets", "Show offsets and lag (default).")] = False,
+    state: Annotated[bool, option("--state", "Show only the state of the group.")] = False,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show a group's state, offsets and lag per partition, and its members."""
-    target = parse_target(servers, properties)
     admin = open_admin(target)
     found, failures = require_groups(admin, target, groups)
     described = []
@@ -123,12 +107,10 @@ def _as_text(view: dict[str, Any]) -> str:
 
 def lag(
     groups: OPTIONAL_GROUPS = None,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show how many records each group has yet to read, by topic."""
-    target = parse_target(servers, properties)
     admin = open_admin(target)
     names = groups or [listed.group for listed in list_groups(admin, target)]
     found, failures = require_groups(admin, target, names) if names else ([], [])

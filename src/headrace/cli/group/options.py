@@ -5,31 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, TypeAlias
 
-import typer
-
 from headrace.cli.completion import complete_group, complete_topic
 from headrace.cli.failures import WrongUsage
+from headrace.cli.parameters import argument, option
 
-GroupName: TypeAlias = Annotated[
-    str, typer.Argument(metavar="GROUP", autocompletion=complete_group, show_default=False)
-]
-GroupNames: TypeAlias = Annotated[
-    list[str], typer.Argument(metavar="GROUP…", autocompletion=complete_group, show_default=False)
-]
+GroupName: TypeAlias = Annotated[str, argument("GROUP", autocompletion=complete_group)]
+GroupNames: TypeAlias = Annotated[list[str], argument("GROUP…", autocompletion=complete_group)]
 ScopeOption: TypeAlias = Annotated[
     list[str],
-    typer.Option(
-        "--topic",
-        "-t",
-        metavar="TOPIC[:N,…]",
-        help="A topic, or some of its partitions; may be repeated.",
+    option(
+        "--topic -t TOPIC[:N,…]",
+        "A topic, or some of its partitions; may be repeated.",
         autocompletion=complete_topic,
-        show_default=False,
     ),
 ]
-YesFlag: TypeAlias = Annotated[
-    bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")
-]
+YesFlag: TypeAlias = Annotated[bool, option("--yes -y", "Do not ask for confirmation.")]
 
 # Partitions by topic; None stands for all of them.
 Scope: TypeAlias = dict[str, set[int] | None]

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from typing import Annotated, Any
-
-import typer
 
 from headrace.cli.direct import Keeper, fault_of, open_brokers, raise_for
 from headrace.cli.failures import Failure, WrongUsage
@@ -15,27 +12,20 @@ from headrace.cli.group.offsets import read_committed
 from headrace.cli.group.options import GroupName, GroupNames, ScopeOption, YesFlag, parse_scope
 from headrace.cli.group.view import TopicPart, require_groups
 from headrace.cli.kafka import TIMEOUT_S, open_admin, raise_all, settle
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions, confirm
 from headrace.cli.output import Output, emit_rows
-from headrace.cli.target import Target, parse_target
+from headrace.cli.parameters import option
+from headrace.cli.target import Target
 from headrace.errors import Error
 
 
 def delete(
     groups: GroupNames,
     yes: YesFlag = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Delete groups without members, and all their offsets. Asks for confirmation on a terminal."""
-    target = parse_target(servers, properties)
     admin = open_admin(target)
     found, failures = require_groups(admin, target, groups)
     names = []
@@ -55,12 +45,6 @@ def delete(
     raise_all(failures)
 
 
-def confirm(question: str, *, yes: bool) -> None:
-    """Ask a person who sits at the terminal; scripts are not asked."""
-    if not yes and sys.stdin.isatty() and not typer.confirm(question):
-        raise Failure("nothing was deleted")
-
-
 def _still_busy(name: str, members: int) -> Failure:
     return Failure(
         f'group "{name}" has {members} members',
@@ -71,15 +55,13 @@ def _still_busy(name: str, members: int) -> Failure:
 def delete_offsets(
     group: GroupName,
     topic: ScopeOption = NONE_GIVEN,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Delete committed offsets of topics that no member of the group is subscribed to."""
     if not topic:
         raise WrongUsage("no topic is named", "give --topic TOPIC or --topic TOPIC:0,1")
     scope = parse_scope(topic)
-    target = parse_target(servers, properties)
     admin = open_admin(target)
     raise_all(require_groups(admin, target, [group])[1])
     committed = read_committed(admin, target, group)
@@ -144,25 +126,17 @@ def _forget(target: Target, group: str, parts: Iterable[TopicPart]) -> dict[Topi
 
 def remove_members(
     group: GroupName,
-    member: Annotated[
-        list[str],
-        typer.Option(metavar="ID", help="A member id; may be repeated.", show_default=False),
-    ] = NONE_GIVEN,
+    member: Annotated[list[str], option("ID", "A member id; may be repeated.")] = NONE_GIVEN,
     instance: Annotated[
-        list[str],
-        typer.Option(
-            metavar="ID", help="A group.instance.id; may be repeated.", show_default=False
-        ),
+        list[str], option("ID", "A group.instance.id; may be repeated.")
     ] = NONE_GIVEN,
-    everyone: Annotated[bool, typer.Option("--all", help="All members.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    everyone: Annotated[bool, option("--all", "All members.")] = False,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Remove members from a group, such as static members of a lost host; a live one rejoins."""
     if everyone == bool(member or instance):
         raise WrongUsage("no member is named", "give --member, --instance or --all")
-    target = parse_target(servers, properties)
     admin = open_admin(target)
     found, failures = require_groups(admin, target, [group])
     raise_all(failures)

@@ -8,11 +8,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
 
-import typer
-
+from headrace.cli import kafka
 from headrace.cli.administration.offset_plans import (
     LISTED,
     Borders,
@@ -28,26 +26,12 @@ from headrace.cli.group.legacy_offsets import read_legacy_offsets
 from headrace.cli.group.offsets import read_committed, read_offsets
 from headrace.cli.group.options import GroupName, Scope, ScopeOption, parse_scope
 from headrace.cli.group.view import Group, TopicPart, read_groups
-from headrace.cli.kafka import (
-    TIMEOUT_S,
-    admin_api,
-    explain,
-    explained,
-    find_topic,
-    open_admin,
-    raise_all,
-    read_metadata,
-)
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
+from headrace.cli.parameters import option
 from headrace.cli.positions import parse_time
-from headrace.cli.target import Target, parse_target
+from headrace.cli.small_files import read_text
+from headrace.cli.target import Target
 from headrace.types import Offset
 
 if TYPE_CHECKING:
@@ -63,33 +47,21 @@ Examples:
   headrace group reset billing --from-file billing.csv --execute"""
 
 DatetimeOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TIME", help="To the first record at or after this time; UTC without a zone."
-    ),
+    str | None, option("TIME", "To the first record at or after this time; UTC without a zone.")
 ]
 DurationOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="DURATION", help="To the first record of this long ago: PT1H30M or 90m."),
+    str | None, option("DURATION", "To the first record of this long ago: PT1H30M or 90m.")
 ]
 ShiftOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Shift by this number of records; negative is backwards."),
+    int | None, option("N", "Shift by this number of records; negative is backwards.")
 ]
 CurrentFlag: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--to-current", help="To the committed offset, or to the end where there is none."
-    ),
+    bool, option("--to-current", "To the committed offset, or to the end where there is none.")
 ]
-FileOption: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="CSV", help="Lines of TOPIC,PARTITION,OFFSET.")
-]
+FileOption: TypeAlias = Annotated[str | None, option("CSV", "Lines of TOPIC,PARTITION,OFFSET.")]
 ZooKeeperOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        metavar="HOST:PORT", help="Use the offsets that a legacy consumer stored in this ZooKeeper."
-    ),
+    option("HOST:PORT", "Use the offsets that a legacy consumer stored in this ZooKeeper."),
 ]
 
 
@@ -104,27 +76,22 @@ def reset(
     group: GroupName,
     topic: ScopeOption = NONE_GIVEN,
     all_topics: Annotated[
-        bool, typer.Option("--all-topics", help="All topics with committed offsets of the group.")
+        bool, option("--all-topics", "All topics with committed offsets of the group.")
     ] = False,
-    to_earliest: Annotated[
-        bool, typer.Option("--to-earliest", help="To the first record.")
-    ] = False,
-    to_latest: Annotated[bool, typer.Option("--to-latest", help="To the end of the log.")] = False,
+    to_earliest: Annotated[bool, option("--to-earliest", "To the first record.")] = False,
+    to_latest: Annotated[bool, option("--to-latest", "To the end of the log.")] = False,
     to_datetime: DatetimeOption = None,
     by_duration: DurationOption = None,
     shift_by: ShiftOption = None,
-    to_offset: Annotated[
-        int | None, typer.Option(metavar="N", help="To this offset.", min=0)
-    ] = None,
+    to_offset: Annotated[int | None, option("N", "To this offset.", min=0)] = None,
     to_current: CurrentFlag = False,
     from_file: FileOption = None,
     from_zookeeper: ZooKeeperOption = None,
     execute: Annotated[
-        bool, typer.Option("--execute", help="Execute the plan; without it nothing is changed.")
+        bool, option("--execute", "Execute the plan; without it nothing is changed.")
     ] = False,
-    export: Annotated[bool, typer.Option("--export", help="Print the plan as CSV.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    export: Annotated[bool, option("--export", "Print the plan as CSV.")] = False,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Reset the committed offsets of a group; a dry run unless --execute is given."""
@@ -151,8 +118,7 @@ def reset(
     if from_zookeeper is not None:
         listed = read_legacy_offsets(from_zookeeper, group)
     scope = parse_scope(topic)
-    target = parse_target(servers, properties)
-    admin = open_admin(target)
+    admin = kafka.open_admin(target)
     found = _find(admin, target, group)
     committed = read_committed(admin, target, group)
     parts = set(listed) or _choose_parts(admin, target, group, scope, committed)
@@ -168,6 +134,10 @@ def reset(
     _tell(steps, output, executed=execute)
     if not execute:
         _say_what_keeps_it_a_plan(found)
+
+
+def _read(path: str) -> str:
+    return read_text(path, f"--from-file {path}", max_bytes=MAX_FILE_BYTES)
 
 
 def choose_wish(given: Mapping[Kind, Any], *, now_ms: int) -> Wish:
@@ -193,20 +163,9 @@ def choose_wish(given: Mapping[Kind, Any], *, now_ms: int) -> Wish:
     return Wish(kind, value if kind in (Kind.SHIFT, Kind.OFFSET) else 0)
 
 
-def _read(path: Path) -> str:
-    try:
-        with path.open(encoding="utf-8") as file:
-            text = file.read(MAX_FILE_BYTES + 1)
-    except (OSError, UnicodeDecodeError) as error:
-        raise WrongUsage(f"--from-file {path} cannot be read ({error})") from None
-    if len(text) > MAX_FILE_BYTES:
-        raise WrongUsage(f"--from-file {path} is larger than {MAX_FILE_BYTES} bytes", "split it")
-    return text
-
-
 def _find(admin: AdminClient, target: Target, name: str) -> Group:
     groups, failures = read_groups(admin, target, [name])
-    raise_all(failures)
+    kafka.raise_all(failures)
     return groups[0]
 
 
@@ -220,10 +179,10 @@ def _choose_parts(
     """The partitions of the scope; with --all-topics, of all topics with committed offsets."""
     if not scope and not committed:
         raise Failure(f'group "{group}" has committed no offset yet', "name topics with --topic")
-    metadata = read_metadata(admin, target)
+    metadata = kafka.read_metadata(admin, target)
     parts = set()
     for topic, numbers in (scope or dict.fromkeys({part.topic for part in committed})).items():
-        present = find_topic(metadata, topic).partitions
+        present = kafka.find_topic(metadata, topic).partitions
         for number in sorted(numbers or ()):
             if number not in present:
                 raise Failure(
@@ -236,7 +195,7 @@ def _choose_parts(
 def _read_borders(
     admin: AdminClient, parts: set[TopicPart], wish: Wish
 ) -> dict[TopicPart, Borders]:
-    spec = admin_api().OffsetSpec
+    spec = kafka.admin_api().OffsetSpec
     first = read_offsets(admin, parts, spec.earliest())
     last = read_offsets(admin, parts, spec.latest())
     timed = {}
@@ -269,13 +228,13 @@ def _commit(admin: AdminClient, target: Target, group: str, steps: list[Step]) -
 
     wanted = [TopicPartition(step.topic, step.partition, step.new_offset) for step in steps]
     (future,) = admin.alter_consumer_group_offsets(
-        [ConsumerGroupTopicPartitions(group, wanted)], request_timeout=TIMEOUT_S
+        [ConsumerGroupTopicPartitions(group, wanted)], request_timeout=kafka.TIMEOUT_S
     ).values()
-    with explained(target, f'group "{group}"'):
-        result: Any = future.result(timeout=TIMEOUT_S * 2)
-    raise_all(
+    with kafka.explained(target, f'group "{group}"'):
+        result: Any = future.result(timeout=kafka.TIMEOUT_S * 2)
+    kafka.raise_all(
         [
-            explain(each.error, target, f"{each.topic}:{each.partition}")
+            kafka.explain(each.error, target, f"{each.topic}:{each.partition}")
             for each in result.topic_partitions
             if each.error is not None
         ]

@@ -1,8 +1,7 @@
-"""How Kafka's administrative tools reach a cluster, and how they end.
+"""How Kafka's administrative tools judge their flags and reach a cluster.
 
-Kafka's own end with 1 for every failure, wrong usage included, and print what the broker said
-without ornament; scripts look for both. `--zookeeper`, which Kafka took until its version 3, is
-answered by asking the brokers that are registered there.
+`--zookeeper`, which Kafka took until its version 3, is answered by asking the brokers that are
+registered there.
 """
 
 from __future__ import annotations
@@ -14,41 +13,19 @@ from typing import Final
 
 from headrace.cli.administration.client import Admin, connect
 from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.kafka_compat.flags import Given, Takes, parse, read_properties, usage
-from headrace.cli.target import parse_target
+from headrace.cli.kafka_compat.flags import Given
+from headrace.cli.small_files import read_properties
+from headrace.cli.target import Target, parse_target
 from headrace.errors import HeadraceError
 
 FAILED: Final = 1
 _BROKERS: Final = "/brokers/ids"
 _ZOOKEEPER_TIMEOUT_MS: Final = 6_000
-CONNECTING: Final = {
-    "--bootstrap-server": Takes.VALUE,
-    "--command-config": Takes.VALUE,
-}
+CONNECTING: Final = "--bootstrap-server= --command-config="
 
 
 class Told(HeadraceError):
     """What a tool prints before it ends with 1, word for word."""
-
-
-def read_flags(
-    name: str, words: list[str], known: Mapping[str, Takes], example: str
-) -> Given | None:
-    """The flags; None after `--help` and `--version` were answered. Wrong ones are `Told`."""
-    if not words or "--help" in words:
-        if not words:
-            raise Told(usage(name, known, example))
-        print(usage(name, known, example))
-        return None
-    if "--version" in words:
-        from headrace import __version__
-
-        print(f"{__version__} (headrace)")
-        return None
-    try:
-        return parse(words, known)
-    except WrongUsage as error:
-        raise Told(str(error)) from None
 
 
 def need(given: Given, *flags: str) -> None:
@@ -83,10 +60,14 @@ def as_whole_number(given: Given, flag: str) -> int | None:
 
 def open_admin(servers: str, config: str | None, timeout_ms: int | None = None) -> Admin:
     """A client for these brokers with the settings of a properties file."""
-    properties = {} if config is None else read_properties(config)
-    if timeout_ms is not None:
-        properties["default.api.timeout.ms"] = str(timeout_ms)
-    return connect(parse_target(servers, [f"{key}={value}" for key, value in properties.items()]))
+    limits = {} if timeout_ms is None else {"default.api.timeout.ms": str(timeout_ms)}
+    return connect(target_of(servers, config, limits))
+
+
+def target_of(servers: str, config: str | None, more: Mapping[str, str] = {}) -> Target:
+    """These brokers, with the settings of a properties file and with these."""
+    properties = {**({} if config is None else read_properties(config)), **more}
+    return parse_target(servers, [f"{key}={value}" for key, value in properties.items()])
 
 
 def complain(text: str) -> int:

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from headrace.cli.administration.client import Admin
 from headrace.cli.api_names import api_name
-from headrace.cli.kafka_compat.administering import (
-    CONNECTING,
-    bare,
-    complain,
-    open_admin,
-    read_flags,
-)
+from headrace.cli.kafka_compat.administering import CONNECTING, bare
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.superseded import OF_THE_PAST, servers_of
+from headrace.cli.kafka_compat.tool import Tool, on_cluster
 from headrace.errors import HeadraceError
 from headrace.wire.registry import all_apis
 
-FLAGS: Final = {**CONNECTING, **OF_THE_PAST}
-_EXAMPLE: Final = "kafka-broker-api-versions --bootstrap-server localhost:9092"
 # What clients of Kafka 4.3 ask of a broker; the rest is between brokers and controllers.
 _OF_CLIENTS: Final = (
     *range(4), *range(8, 52), 55, 57, 60, 61, 64, 65, 66, 68, 69, 71, 72, *range(74, 82),
@@ -32,24 +27,16 @@ _OF_KAFKAS_CLIENT: Final = {
 }  # fmt: skip
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags("kafka-broker-api-versions", words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        with open_admin(servers_of(given), given.text("--command-config")) as admin:
-            for broker in admin.describe_cluster().brokers:
-                where = f"{broker.host}:{broker.port} (id: {broker.id} rack: "
-                where += f"{broker.rack or 'null'} isFenced: {str(broker.is_fenced).lower()})"
-                try:
-                    served = admin.connection(broker.id).served()
-                except HeadraceError as error:
-                    print(f"{where} -> ERROR: {bare(error)}")
-                    continue
-                print(f"{where} -> (\n\t" + ",\n\t".join(api_lines(served)) + "\n)")
-    except HeadraceError as error:
-        return complain(bare(error))
-    return 0
+def _show(admin: Admin, _given: Given) -> None:
+    for broker in admin.describe_cluster().brokers:
+        where = f"{broker.host}:{broker.port} (id: {broker.id} rack: "
+        where += f"{broker.rack or 'null'} isFenced: {str(broker.is_fenced).lower()})"
+        try:
+            served = admin.connection(broker.id).served()
+        except HeadraceError as error:
+            print(f"{where} -> ERROR: {bare(error)}")
+            continue
+        print(f"{where} -> (\n\t" + ",\n\t".join(api_lines(served)) + "\n)")
 
 
 def api_lines(served: Mapping[int, range]) -> list[str]:
@@ -77,3 +64,11 @@ def _usable(key: int, first: int, last: int) -> str:
     if last < ours[0]:
         return " [unusable: node too old]"
     return f" [usable: {min(ours[-1], last)}]"
+
+
+run: Final = Tool(
+    "kafka-broker-api-versions",
+    flags(CONNECTING, OF_THE_PAST),
+    "--bootstrap-server localhost:9092",
+    lambda given: on_cluster(given, servers_of(given), _show),
+)

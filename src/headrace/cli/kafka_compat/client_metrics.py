@@ -7,59 +7,22 @@ from typing import Final
 
 from headrace.cli.administration.client import Admin, Changes
 from headrace.cli.administration.settings import Resource, list_resources, read_settings
-from headrace.cli.kafka_compat.administering import (
-    CONNECTING,
-    FAILED,
-    Told,
-    bare,
-    complain,
-    open_admin,
-    read_flags,
-    refuse_together,
-)
-from headrace.cli.kafka_compat.flags import Given, Takes
-from headrace.errors import HeadraceError
+from headrace.cli.kafka_compat.administering import CONNECTING, Told, refuse_together
+from headrace.cli.kafka_compat.flags import Given, flags
+from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster, printed
 from headrace.types import uuid_to_text
 
-_ACTIONS: Final = ("--alter", "--delete", "--describe", "--list")
-FLAGS: Final = {
-    **CONNECTING,
-    **dict.fromkeys(_ACTIONS, Takes.NOTHING),
-    "--name": Takes.VALUE,
-    "--generate-name": Takes.NOTHING,
-    "--interval": Takes.VALUE,
-    "--match": Takes.VALUE,
-    "--metrics": Takes.VALUE,
-}
-_EXAMPLE: Final = (
-    "kafka-client-metrics --bootstrap-server localhost:9092 --alter --name basic "
-    "--metrics org.apache.kafka.producer. --interval 60000"
-)
 _SETTINGS: Final = {"--interval": "interval.ms", "--metrics": "metrics", "--match": "match"}
 _OF_ALTER: Final = ("--generate-name", *_SETTINGS)
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags("kafka-client-metrics", words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        action = _checked(given)
-    except HeadraceError as error:
-        return complain(bare(error))
-    try:
-        with open_admin(
-            given.needed("--bootstrap-server"), given.text("--command-config")
-        ) as admin:
-            _WORK[action](admin, given)
-    except HeadraceError as error:
-        print(f"Error while executing client metrics command : {bare(error)}")
-        return FAILED
-    return 0
+def _plan(given: Given) -> Work:
+    action = _checked(given)
+    return on_cluster(given, given.needed("--bootstrap-server"), _WORK[action])
 
 
 def _checked(given: Given) -> str:
-    actions = [flag for flag in _ACTIONS if given.has(flag)]
+    actions = [flag for flag in _WORK if given.has(flag)]
     if len(actions) != 1:
         raise Told(
             "Command must include exactly one action: --alter, --delete, --describe or --list."
@@ -112,3 +75,13 @@ def _list(admin: Admin, given: Given) -> None:
 
 
 _WORK: Final = {"--alter": _alter, "--delete": _delete, "--describe": _describe, "--list": _list}
+
+
+run: Final = Tool(
+    "kafka-client-metrics",
+    flags(CONNECTING, *_WORK, "--name= --generate-name --interval= --match= --metrics="),
+    "--bootstrap-server localhost:9092 --alter --name basic "
+    "--metrics org.apache.kafka.producer. --interval 60000",
+    _plan,
+    failed=printed("Error while executing client metrics command : {}"),
+)

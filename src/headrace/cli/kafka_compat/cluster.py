@@ -11,61 +11,22 @@ from typing import Final
 
 from headrace.cli.administration.client import Admin, Refused
 from headrace.cli.administration.views import BrokerView
-from headrace.cli.kafka_compat.administering import (
-    Told,
-    as_whole_number,
-    bare,
-    complain,
-    open_admin,
-)
-from headrace.cli.kafka_compat.flags import Given, Takes
-from headrace.cli.kafka_compat.subcommands import read_command
+from headrace.cli.kafka_compat.administering import Told, as_whole_number
+from headrace.cli.kafka_compat.arguments import read_command
+from headrace.cli.kafka_compat.flags import Given, flags
+from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster
 from headrace.client.connection import Unsupported
-from headrace.errors import HeadraceError
 
-FLAGS: Final = {
-    "--bootstrap-server": Takes.VALUE,
-    "--bootstrap-controller": Takes.VALUE,
-    "--config": Takes.VALUE,
-    "--id": Takes.VALUE,
-    "--include-fenced-brokers": Takes.NOTHING,
-}
-_SHORT: Final = {
-    "-b": "--bootstrap-server",
-    "-C": "--bootstrap-controller",
-    "-c": "--config",
-    "-i": "--id",
-    "-h": "--help",
-}
-_COMMANDS: Final = {
-    "cluster-id": (),
-    "unregister": ("--id",),
-    "list-endpoints": ("--include-fenced-brokers",),
-}
-_EXAMPLE: Final = "kafka-cluster cluster-id --bootstrap-server localhost:9092"
 _LEAST_WIDTH: Final = 10
 
 
-def run(words: list[str]) -> int:
-    try:
-        called = read_command("kafka-cluster", words, _COMMANDS, FLAGS, _SHORT, _EXAMPLE)
-        if called is None:
-            return 0
-        command, given = called
-        if given.has("--bootstrap-controller"):
-            raise Told("this cluster has no controllers of its own; give --bootstrap-server")
-        with open_admin(_servers(given), given.text("--config")) as admin:
-            _WORK[command](admin, given)
-    except HeadraceError as error:
-        return complain(bare(error))
-    return 0
-
-
-def _servers(given: Given) -> str:
+def _plan(given: Given) -> Work:
+    if given.has("--bootstrap-controller"):
+        raise Told("this cluster has no controllers of its own; give --bootstrap-server")
     servers = given.text("--bootstrap-server")
     if not servers:
         raise Told("one of the arguments --bootstrap-server --bootstrap-controller is required")
-    return servers
+    return on_cluster(given, servers, _WORK[given.command], given.text("--config"))
 
 
 def _cluster_id(admin: Admin, given: Given) -> None:
@@ -122,3 +83,24 @@ _WORK: Final = {
     "unregister": _unregister,
     "list-endpoints": _list_endpoints,
 }
+
+
+run: Final = Tool(
+    "kafka-cluster",
+    flags("--bootstrap-server= --bootstrap-controller= --config= --id= --include-fenced-brokers"),
+    "cluster-id --bootstrap-server localhost:9092",
+    _plan,
+    read=read_command,
+    commands={
+        "cluster-id": (),
+        "unregister": ("--id",),
+        "list-endpoints": ("--include-fenced-brokers",),
+    },
+    short={
+        "-b": "--bootstrap-server",
+        "-C": "--bootstrap-controller",
+        "-c": "--config",
+        "-i": "--id",
+        "-h": "--help",
+    },
+)

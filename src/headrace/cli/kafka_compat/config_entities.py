@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Final, NamedTuple
 
 from headrace.cli.kafka_compat.administering import Told, refuse_together
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.flags import Given, flags
 
 TOPICS: Final = "topics"
 CLIENTS: Final = "clients"
@@ -41,13 +41,9 @@ _DEFAULTS: Final = {
     "--ip-defaults": IPS,
 }
 _GENERAL: Final = ("--entity-type", "--entity-name", "--entity-default")
-ENTITY_FLAGS: Final = {
-    "--entity-type": Takes.VALUE,
-    "--entity-name": Takes.VALUE,
-    "--entity-default": Takes.NOTHING,
-    **dict.fromkeys(_NAMED, Takes.VALUE),
-    **dict.fromkeys(_DEFAULTS, Takes.NOTHING),
-}
+ENTITY_FLAGS: Final = flags(
+    "--entity-type= --entity-name= --entity-default", *(f"{each}=" for each in _NAMED), *_DEFAULTS
+)
 _WITH_DEFAULT: Final = (USERS, CLIENTS, BROKERS, IPS)
 
 

@@ -8,7 +8,8 @@ from typing import Final
 
 from headrace.cli.administration.credentials import MECHANISMS, Password
 from headrace.cli.kafka_compat.administering import Told
-from headrace.cli.kafka_compat.flags import Given, read_properties
+from headrace.cli.kafka_compat.flags import Given
+from headrace.cli.small_files import read_properties
 from headrace.client.scram import MIN_ITERATIONS
 
 # A comma or an equals sign that does not stand between brackets.

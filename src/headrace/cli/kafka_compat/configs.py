@@ -20,15 +20,7 @@ from headrace.cli.administration.settings import (
     list_resources,
     read_settings,
 )
-from headrace.cli.kafka_compat.administering import (
-    CONNECTING,
-    FAILED,
-    Told,
-    bare,
-    complain,
-    open_admin,
-    read_flags,
-)
+from headrace.cli.kafka_compat.administering import CONNECTING, FAILED, Told, complain
 from headrace.cli.kafka_compat.config_entities import (
     BROKER_LOGGERS,
     BROKERS,
@@ -43,29 +35,13 @@ from headrace.cli.kafka_compat.config_entities import (
     read_entities,
 )
 from headrace.cli.kafka_compat.config_values import added, deleted
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.java_errors import told
 from headrace.cli.kafka_compat.superseded import OF_THE_PAST, servers_of
+from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster
 from headrace.cli.kafka_compat.user_configs import alter_limits, describe_limits
 from headrace.errors import Error, HeadraceError
 
-FLAGS: Final = {
-    **CONNECTING,
-    "--bootstrap-controller": Takes.VALUE,
-    **OF_THE_PAST,
-    "--describe": Takes.NOTHING,
-    "--alter": Takes.NOTHING,
-    "--all": Takes.NOTHING,
-    **ENTITY_FLAGS,
-    "--add-config": Takes.VALUE,
-    "--add-config-file": Takes.VALUE,
-    "--delete-config": Takes.VALUE,
-    "--force": Takes.NOTHING,
-}
-_EXAMPLE: Final = (
-    "kafka-configs --bootstrap-server localhost:9092 --topic orders --alter "
-    "--add-config retention.ms=3600000"
-)
 _RESOURCES: Final = {
     TOPICS: (Resource.TOPIC, Source.DYNAMIC_TOPIC_CONFIG),
     BROKERS: (Resource.BROKER, Source.DYNAMIC_BROKER_CONFIG),
@@ -75,39 +51,37 @@ _RESOURCES: Final = {
 }
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags("kafka-configs", words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        if given.has("--describe") == given.has("--alter"):
-            raise Told("Command must include exactly one action: --describe, --alter")
-        check_changes(given)
-        if given.has("--bootstrap-controller"):
-            raise Told("this cluster has no controllers of its own; give --bootstrap-server")
-        entities = read_entities(given)
-        values, names = added(given), deleted(given)
-        servers = servers_of(
-            given, "Either --bootstrap-server or --bootstrap-controller must be specified."
-        )
-    except HeadraceError as error:
-        return complain(bare(error))
-    try:
-        with open_admin(servers, given.text("--command-config")) as admin:
-            if given.has("--alter"):
-                _alter(admin, entities, values, names)
-                _tell_changed(given, entities)
-            else:
-                _describe(admin, given, entities)
-    except Told as error:
+def _plan(given: Given) -> Work:
+    if given.has("--describe") == given.has("--alter"):
+        raise Told("Command must include exactly one action: --describe, --alter")
+    check_changes(given)
+    if given.has("--bootstrap-controller"):
+        raise Told("this cluster has no controllers of its own; give --bootstrap-server")
+    entities = read_entities(given)
+    values, names = added(given), deleted(given)
+    servers = servers_of(
+        given, "Either --bootstrap-server or --bootstrap-controller must be specified."
+    )
+
+    def work(admin: Admin, given: Given) -> None:
+        if given.has("--alter"):
+            _alter(admin, entities, values, names)
+            _tell_changed(given, entities)
+        else:
+            _describe(admin, given, entities)
+
+    return on_cluster(given, servers, work)
+
+
+def _failed(error: HeadraceError, given: Given) -> int:
+    if isinstance(error, Told):
         return complain(str(error))
-    except HeadraceError as error:
-        print(
-            f"Error while executing config command with args '{shlex.join(words)}'\n{told(error)}",
-            file=sys.stderr,
-        )
-        return FAILED
-    return 0
+    print(
+        f"Error while executing config command with args '{shlex.join(given.words)}'\n"
+        f"{told(error)}",
+        file=sys.stderr,
+    )
+    return FAILED
 
 
 # -- changing -------------------------------------------------------------------------------------
@@ -217,3 +191,16 @@ def _shown(setting: SettingView) -> str:
 
 def _value(value: str | None) -> str:
     return "null" if value is None else value
+
+
+run: Final = Tool(
+    "kafka-configs",
+    {
+        **flags(CONNECTING, "--bootstrap-controller=", OF_THE_PAST, "--describe --alter --all"),
+        **ENTITY_FLAGS,
+        **flags("--add-config= --add-config-file= --delete-config= --force"),
+    },
+    "--bootstrap-server localhost:9092 --topic orders --alter --add-config retention.ms=3600000",
+    _plan,
+    failed=_failed,
+)

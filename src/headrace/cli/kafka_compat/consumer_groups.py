@@ -1,14 +1,11 @@
 """`kafka-consumer-groups`: list, describe, delete, reset and forget, as Kafka 4.3 does it.
 
-What goes wrong at a broker is told on standard output and ends with 0, as Kafka's tool does; wrong
-usage, and a broker that cannot be reached, end with 1. Of the past it still takes `--zookeeper`,
-`--broker-list` and `--new-consumer`.
+Of the past it still takes `--zookeeper`, `--broker-list` and `--new-consumer`.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from typing import Final
 
 from headrace.cli.administration.client import Admin, Fault, Refused
@@ -23,78 +20,30 @@ from headrace.cli.administration.groups import (
 )
 from headrace.cli.administration.offset_plans import Step
 from headrace.cli.administration.records import offsets_at
-from headrace.cli.kafka_compat.administering import (
-    CONNECTING,
-    Told,
-    as_whole_number,
-    bare,
-    complain,
-    open_admin,
-    read_flags,
-    refuse_together,
-)
-from headrace.cli.kafka_compat.columns import row, widest
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat import group_resets, group_tools
+from headrace.cli.kafka_compat.administering import CONNECTING, Told, complain
+from headrace.cli.kafka_compat.columns import column, lines_of, text_of
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.group_report import (
     members_table,
     offsets_table,
     places_of,
     state_table,
 )
-from headrace.cli.kafka_compat.group_resets import (
-    RESET_FLAGS,
-    check_scenarios,
-    named_places,
-    parse_place,
-    plan,
-    print_csv,
-    print_plans,
-)
-from headrace.cli.kafka_compat.java_errors import as_exception, said, told, words_of
+from headrace.cli.kafka_compat.java_errors import as_exception, words_of
 from headrace.cli.kafka_compat.regexes import regex_fault
 from headrace.cli.kafka_compat.superseded import OF_THE_PAST, servers_of
+from headrace.cli.kafka_compat.tool import Tool, Work
 from headrace.client.group_offsets import commit_offsets, committed_positions
 from headrace.client.offsets import LATEST
-from headrace.errors import Error, HeadraceError
+from headrace.errors import Error
 from headrace.types import TopicPartition
 
-_ACTIONS: Final = (
-    "--list", "--describe", "--delete", "--reset-offsets", "--delete-offsets", "--validate-regex",
-)  # fmt: skip
-_VIEWS: Final = ("--members", "--offsets", "--state")
-FLAGS: Final = {
-    **CONNECTING,
-    **OF_THE_PAST,
-    **dict.fromkeys(_ACTIONS, Takes.NOTHING),
-    "--validate-regex": Takes.VALUE,
-    "--group": Takes.VALUE,
-    "--all-groups": Takes.NOTHING,
-    "--topic": Takes.VALUE,
-    "--all-topics": Takes.NOTHING,
-    "--members": Takes.NOTHING,
-    "--offsets": Takes.NOTHING,
-    "--state": Takes.MAYBE,
-    "--type": Takes.MAYBE,
-    "--verbose": Takes.NOTHING,
-    "--timeout": Takes.VALUE,
-    **RESET_FLAGS,
-    "--dry-run": Takes.NOTHING,
-    "--execute": Takes.NOTHING,
-    "--export": Takes.NOTHING,
-}
-_EXAMPLE: Final = "kafka-consumer-groups --bootstrap-server localhost:9092 --describe --group g"
 STATES: Final = (
     "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning",
     "Reconciling",
 )  # fmt: skip
 _REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
-_TIMEOUT_MS: Final = 5_000
-_ABOUT_THE_GROUP: Final = (
-    Error.INVALID_GROUP_ID,
-    Error.GROUP_ID_NOT_FOUND,
-    Error.GROUP_AUTHORIZATION_FAILED,
-    Error.NON_EMPTY_GROUP,
-)
 _DRY_BY_DEFAULT: Final = (
     "WARN: No action will be performed as the --execute option is missing. In version 5.0, this "
     "command will require either --dry-run or --execute to be specified. You should add the "
@@ -103,30 +52,14 @@ _DRY_BY_DEFAULT: Final = (
 )
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags("kafka-consumer-groups", words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        if regex := given.text("--validate-regex"):
-            return _validate_regex(given, regex)
-        servers = servers_of(given)
-        action = _checked(given)
-        _check_filters(given)
-        timeout_ms = as_whole_number(given, "--timeout") or _TIMEOUT_MS
-        admin = open_admin(servers, given.text("--command-config"), timeout_ms)
-    except HeadraceError as error:
-        return complain(bare(error))
-    with admin:
-        try:
-            _WORK[action](admin, given)
-        except Told as error:
-            return complain(str(error))
-        except HeadraceError as error:
-            # Kafka's tool unwraps what a reset fails with, and nothing else.
-            why = said(error) if action == "--reset-offsets" else told(error)
-            print(f"\nError: Executing consumer group command failed due to {why}")
-    return 0
+def _plan(given: Given) -> Work:
+    if regex := given.text("--validate-regex"):
+        _refuse_others(given)
+        return lambda: _validate_regex(regex)
+    servers = servers_of(given)
+    action = _checked(given)
+    _check_filters(given)
+    return group_tools.on_groups(given, servers, _WORK[action], timeout_ms=5_000)
 
 
 # -- the command line -----------------------------------------------------------------------------
@@ -135,44 +68,24 @@ def run(words: list[str]) -> int:
 def _checked(given: Given) -> str:
     """The action, once all flags go together."""
     if given.has("--describe"):
-        _need_scope(given, "--describe")
-        views = [flag for flag in _VIEWS if given.has(flag)]
-        if len(views) > 1:
-            listed = ", ".join(f"[{flag[2:]}]" for flag in _VIEWS)
-            raise Told(f"Option [describe] takes at most one of these options: {listed}")
-        if given.text("--state"):
-            raise Told("Option [describe] does not take a value for [state]")
+        group_tools.check_describe(given)
     else:
         for flag in ("--members", "--offsets", "--verbose"):
             if given.has(flag):
                 raise Told(_unavailable(flag))
     if given.has("--delete"):
-        _need_scope(given, "--delete")
+        group_tools.need_scope(given, "--delete")
         if given.has("--topic"):
             raise Told(
                 "The consumer does not support topic-specific offset deletion from a consumer "
                 "group."
             )
-    if given.has("--delete-offsets") and not (given.has("--group") and given.has("--topic")):
-        raise Told("Option [delete-offsets] takes the following options: [topic], [group]")
+    group_tools.check_delete_offsets(given)
     if given.has("--reset-offsets"):
-        if given.has("--dry-run") and given.has("--execute"):
-            raise Told("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
-        if not given.has("--dry-run") and not given.has("--execute"):
-            complain(_DRY_BY_DEFAULT)
-        _need_scope(given, "--reset-offsets")
-        check_scenarios(given, RESET_FLAGS)
-    refuse_together(given, "--group", "--all-groups", "--list")
-    refuse_together(given, "--topic", "--list", "--describe")
-    actions = [flag for flag in _ACTIONS if given.has(flag)]
-    if len(actions) != 1:
-        raise Told(f"Command must include exactly one action: {', '.join(_ACTIONS)}")
-    return actions[0]
-
-
-def _need_scope(given: Given, action: str) -> None:
-    if not given.has("--group") and not given.has("--all-groups"):
-        raise Told(f"Option [{action[2:]}] takes one of these options: [group], [all-groups]")
+        group_tools.check_reset(given, lambda: complain(_DRY_BY_DEFAULT))
+        group_tools.need_scope(given, "--reset-offsets")
+        group_tools.check_scenarios(given, group_resets.RESET_FLAGS)
+    return group_tools.chosen(given, (*_WORK, "--validate-regex"))
 
 
 def _unavailable(flag: str) -> str:
@@ -184,28 +97,19 @@ def _check_filters(given: Given) -> None:
         raise Told(_unavailable("--type"))
     if given.has("--state") and not (given.has("--list") or given.has("--describe")):
         raise Told(_unavailable("--state"))
-    filter_of(given, "--state", "state", STATES)
-    filter_of(given, "--type", "types", (CLASSIC, CONSUMER))
+    group_tools.filter_of(given, "--state", "state", STATES)
+    group_tools.filter_of(given, "--type", "types", (CLASSIC, CONSUMER))
 
 
-def filter_of(given: Given, flag: str, what: str, allowed: tuple[str, ...]) -> list[str]:
-    """The names after a flag, as Kafka writes them; none means all."""
-    text = given.text(flag) or ""
-    wanted = [part.strip().lower() for part in text.split(",") if part.strip()]
-    known = {name.lower(): name for name in allowed}
-    if not set(wanted) <= known.keys():
-        plural = "states" if what == "state" else what
-        raise Told(f"Invalid {what} list '{text}'. Valid {plural} are: {', '.join(allowed)}")
-    return [known[name] for name in wanted]
+def _refuse_others(given: Given) -> None:
+    if any(map(given.has, _WORK)):
+        listed = ", ".join((*_WORK, "--validate-regex"))
+        raise Told(f"Command must include exactly one action: {listed}")
 
 
-def _validate_regex(given: Given, regex: str) -> int:
-    for flag in _ACTIONS[:-1]:
-        if given.has(flag):
-            raise Told(f"Command must include exactly one action: {', '.join(_ACTIONS)}")
+def _validate_regex(regex: str) -> None:
     fault = regex_fault(regex)
     print(f"The regular expression `{regex}` is " + (f"invalid: {fault}." if fault else "valid."))
-    return 0
 
 
 # -- actions --------------------------------------------------------------------------------------
@@ -218,25 +122,22 @@ def _groups(admin: Admin, given: Given) -> list[str]:
 
 
 def _list(admin: Admin, given: Given) -> None:
-    states = filter_of(given, "--state", "state", STATES)
-    types = filter_of(given, "--type", "types", (CLASSIC, CONSUMER))
+    states = group_tools.filter_of(given, "--state", "state", STATES)
+    types = group_tools.filter_of(given, "--type", "types", (CLASSIC, CONSUMER))
     groups = list_consumer_groups(admin, states=states, types=types)
     if not (given.has("--state") or given.has("--type")):
         for each in groups:
             print(each.group)
         return
-    widths = [widest(each.group for each in groups) + 10]
-    rows = [["GROUP"], *([each.group] for each in groups)]
-    for flag, head, cells in (
-        ("--type", "TYPE", [each.type or "Unknown" for each in groups]),
-        ("--state", "STATE", [each.state or "Unknown" for each in groups]),
-    ):
-        if given.has(flag):
-            widths.append(20)
-            for line, cell in zip(rows, [head, *cells], strict=True):
-                line.append(cell)
-    for line in rows:
-        print(row(line, widths))
+    names = column("GROUP", [each.group for each in groups])
+    kinds = [each.type or "Unknown" for each in groups]
+    now = [each.state or "Unknown" for each in groups]
+    table = lines_of(
+        names._replace(width=names.width + 10),
+        column("TYPE", kinds, 20) if given.has("--type") else None,
+        column("STATE", now, 20) if given.has("--state") else None,
+    )
+    print("\n".join(table))
 
 
 def _describe(admin: Admin, given: Given) -> None:
@@ -282,22 +183,9 @@ def _ends(admin: Admin, places: set[TopicPartition]) -> dict[TopicPartition, int
 
 
 def _delete(admin: Admin, given: Given) -> None:
-    tell_deleted("consumer", {name: delete_group(admin, name) for name in _groups(admin, given)})
-
-
-def tell_deleted(kind: str, outcome: Mapping[str, Fault | str | None]) -> None:
-    """What became of each group; `kind` is `consumer` or `share`."""
-    done = ", ".join(f"'{name}'" for name, fault in outcome.items() if fault is None)
-    failed = {name: fault for name, fault in outcome.items() if fault is not None}
-    if not failed:
-        print(f"Deletion of requested {kind} groups ({done}) was successful.")
-        return
-    print(f"\nError: Deletion of some {kind} groups failed:")
-    for name, fault in failed.items():
-        words = as_exception(fault) if isinstance(fault, Fault) else fault
-        print(f"* Group '{name}' could not be deleted due to: {words}")
-    if done:
-        print(f"\nThese {kind} groups were deleted successfully: {done}")
+    group_tools.tell_deleted(
+        "consumer", {name: delete_group(admin, name) for name in _groups(admin, given)}
+    )
 
 
 def _reset(admin: Admin, given: Given) -> None:
@@ -314,9 +202,9 @@ def _reset(admin: Admin, given: Given) -> None:
                 f"the current state is {state}."
             )
     if given.has("--export"):
-        print_csv(plans, with_group=len(given.all("--group")) != 1)
+        group_resets.print_csv(plans, with_group=len(given.all("--group")) != 1)
     else:
-        print_plans(plans)
+        group_resets.print_plans(plans)
 
 
 def _state_of(admin: Admin, name: str) -> str:
@@ -336,12 +224,12 @@ def _reset_one(admin: Admin, given: Given, name: str) -> list[Step]:
     if given.has("--all-topics"):
         places = list(current())
     elif given.has("--topic"):
-        places = named_places(admin, given.all("--topic"))
+        places = group_resets.named_places(admin, given.all("--topic"))
     elif given.has("--from-file"):
         places = []
     else:
         raise Told("One of the reset scopes should be defined: --all-topics, --topic.")
-    steps = plan(admin, given, name, places, current)
+    steps = group_resets.plan(admin, given, name, places, current)
     if given.has("--execute"):
         offsets = {TopicPartition(*step[:2]): (step.new_offset, "") for step in steps}
         commit_offsets(admin.cluster, name, offsets)
@@ -354,7 +242,11 @@ def _delete_offsets(admin: Admin, given: Given) -> None:
     places: list[TopicPartition] = []
     for text in given.all("--topic"):
         try:
-            places += parse_place(text) if ":" in text else named_places(admin, [text])
+            places += (
+                group_resets.parse_place(text)
+                if ":" in text
+                else group_resets.named_places(admin, [text])
+            )
         except Refused as error:
             outcome[TopicPartition(text, -1)] = Fault(error.error, error.said)
     try:
@@ -365,18 +257,20 @@ def _delete_offsets(admin: Admin, given: Given) -> None:
     refused = next((each for each in answered.values() if each is not None), None)
     if refused is None:
         print(f"Request succeeded for deleting offsets from group {group}.")
-    elif refused.error in _ABOUT_THE_GROUP:
+    elif refused.error in group_tools.ABOUT_THE_GROUP:
         print(f"\nError: {words_of(refused)}")
     else:
         print("\nError: Encountered some partition-level error, see the follow-up details.")
-    widths = [widest(place.topic for place in outcome), 10, 15]
-    print("\n" + row(("TOPIC", "PARTITION", "STATUS"), widths), end="")
-    for place in sorted(outcome, key=lambda each: f"{each.topic}{each.partition}"):
-        fault = outcome[place]
-        number = "-" if place.partition < 0 else place.partition
-        status = "Successful" if fault is None else f"Error: {as_exception(fault)}"
-        print("\n" + row((place.topic, number, status), widths), end="")
-    print()
+    places = sorted(outcome, key=lambda each: f"{each.topic}{each.partition}")
+    faults = [outcome[place] for place in places]
+    numbers = [None if place.partition < 0 else place.partition for place in places]
+    status = ["Successful" if each is None else f"Error: {as_exception(each)}" for each in faults]
+    table = lines_of(
+        column("TOPIC", [place.topic for place in places]),
+        column("PARTITION", numbers, 10),
+        column("STATUS", status, 15),
+    )
+    print(text_of(table), end="")
 
 
 _WORK: Final = {
@@ -386,3 +280,19 @@ _WORK: Final = {
     "--reset-offsets": _reset,
     "--delete-offsets": _delete_offsets,
 }
+
+
+run: Final = Tool(
+    "kafka-consumer-groups",
+    {
+        **flags(CONNECTING, OF_THE_PAST, *_WORK, "--validate-regex= --group= --all-groups"),
+        **flags(
+            "--topic= --all-topics --members --offsets --state=? --type=? --verbose --timeout="
+        ),
+        **group_resets.RESET_FLAGS,
+        **flags("--dry-run --execute --export"),
+    },
+    "--bootstrap-server localhost:9092 --describe --group g",
+    _plan,
+    failed=group_tools.failed("consumer"),
+)

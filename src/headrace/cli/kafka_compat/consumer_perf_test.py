@@ -7,36 +7,23 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from headrace.cli.failures import WrongUsage
 from headrace.cli.kafka import explain, open_consumer
-from headrace.cli.kafka_compat.administering import Told, complain, need, read_flags
+from headrace.cli.kafka_compat.administering import Told, need
 from headrace.cli.kafka_compat.clients import kafka_target, will_pass
 from headrace.cli.kafka_compat.console.places import HIDDEN_TOPICS
-from headrace.cli.kafka_compat.flags import Given, Takes
-from headrace.cli.kafka_compat.perf import metrics
-from headrace.cli.kafka_compat.perf.consuming import (
-    CONSUMING,
-    Measure,
-    begin,
-    measure_of,
-    weigh,
-)
+from headrace.cli.kafka_compat.flags import Given, flags
+from headrace.cli.kafka_compat.perf import consuming, metrics
 from headrace.cli.kafka_compat.perf.dates import shown_date
 from headrace.cli.kafka_compat.superseded import OF_THE_PAST, servers_of
+from headrace.cli.kafka_compat.tool import Tool, Work, left_to_main, only_usage
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer
+    from collections.abc import Sequence
+
+    from confluent_kafka import Consumer, KafkaError, Message
 
     from headrace.cli.target import Target
 
-FLAGS: Final = {
-    **CONSUMING,
-    "--include": Takes.VALUE,
-    "--from-latest": Takes.NOTHING,
-    **OF_THE_PAST,
-}
-_NAME: Final = "kafka-consumer-perf-test"
-_EXAMPLE: Final = f"{_NAME} --bootstrap-server localhost:9092 --topic orders --num-records 1000000"
 _COLUMNS: Final = (
     "data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, "
     "fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec"
@@ -44,29 +31,20 @@ _COLUMNS: Final = (
 _HEADER: Final = f"start.time, end.time, {_COLUMNS}"
 _DETAILED_HEADER: Final = f"time, threadId, {_COLUMNS}"
 _BATCH: Final = 10_000
-_MIB: Final = 1024.0 * 1024.0
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags(_NAME, words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        if not given.has("--messages"):
-            need(given, "--num-records")
-        if given.has("--topic") == given.has("--include"):
-            raise Told('Exactly one of the following arguments is required: "[topic], [include]"')
-        need(given, *(() if given.has("--broker-list") else ("--bootstrap-server",)))
-        measure = measure_of(given)
-        target = kafka_target(servers_of(given), _settings(given, measure))
-        begin(measure, _DETAILED_HEADER if measure.detailed else _HEADER)
-    except (Told, WrongUsage) as error:
-        return complain(str(error))
-    _Run(given, target, measure).run()
-    return 0
+def _plan(given: Given) -> Work:
+    consuming.need_records(given)
+    if given.has("--topic") == given.has("--include"):
+        raise Told('Exactly one of the following arguments is required: "[topic], [include]"')
+    need(given, *(() if given.has("--broker-list") else ("--bootstrap-server",)))
+    measure = consuming.measure_of(given)
+    target = kafka_target(servers_of(given), _settings(given, measure))
+    consuming.begin(measure, _DETAILED_HEADER if measure.detailed else _HEADER)
+    return _Run(given, target, measure).run
 
 
-def _settings(given: Given, measure: Measure) -> dict[str, str]:
+def _settings(given: Given, measure: consuming.Measure) -> dict[str, str]:
     settings = dict(measure.settings)
     settings["group.id"] = given.text("--group") or f"perf-consumer-{random.randrange(100_000)}"
     settings["auto.offset.reset"] = "latest" if given.has("--from-latest") else "earliest"
@@ -80,9 +58,10 @@ def _settings(given: Given, measure: Measure) -> dict[str, str]:
 class _Run:
     """One run: counts, and what was counted when the last line was printed."""
 
-    def __init__(self, given: Given, target: Target, measure: Measure) -> None:
+    def __init__(self, given: Given, target: Target, measure: consuming.Measure) -> None:
         self._given = given
         self._target = target
+        self._consumer: Consumer
         self._measure = measure
         self._statistics = metrics.Statistics()
         self._records = self._size = 0
@@ -92,11 +71,13 @@ class _Run:
         self._assigned: set[tuple[str, int]] = set()
 
     def run(self) -> None:
-        consumer = self._open()
+        consumer = self._consumer = self._open()
         start_s = self._join_start_s = time.time()
         try:
             self._subscribe(consumer)
-            self._consume(consumer)
+            consuming.consume(self, self._measure)
+            if self.left() > 0:
+                print(self._measure.gave_up)
             end_s = time.time()
             if self._measure.prints_metrics:
                 _await_statistics(consumer, self._statistics)
@@ -121,39 +102,29 @@ class _Run:
         wanted = topic if topic is not None else f"^({self._given.text('--include')})$"
         consumer.subscribe([wanted], on_assign=self._on_assign, on_revoke=self._on_revoke)
 
-    def _consume(self, consumer: Consumer) -> None:
-        measure = self._measure
-        heard_s = reported_s = time.time()
-        while self._records < measure.records:
-            left = measure.records - self._records
-            messages = consumer.consume(min(left, _BATCH), timeout=0.1)
-            now_s = time.time()
-            records, size, faults = weigh(messages)
-            for fault in faults:
-                if not will_pass(fault):
-                    raise explain(fault, self._target)
-            self._records += records
-            self._size += size
-            if records:
-                heard_s = now_s
-            if records and (now_s - reported_s) * 1000 >= measure.interval_ms:
-                self._report(reported_s, now_s)
-                reported_s = now_s
-            if (now_s - heard_s) * 1000 > measure.timeout_ms:
-                break
-        if self._records < measure.records:
-            print(measure.gave_up)
+    def left(self) -> int:
+        return self._measure.records - self._records
 
-    def _report(self, start_s: float, end_s: float) -> None:
+    def fetch(self, most: int) -> list[Message]:
+        return self._consumer.consume(min(most, _BATCH), timeout=0.1)
+
+    def note(self, records: int, size: int, faults: Sequence[KafkaError]) -> None:
+        for fault in faults:
+            if not will_pass(fault):
+                raise explain(fault, self._target)
+        self._records += records
+        self._size += size
+
+    def report(self, start_s: float, end_s: float) -> None:
         if self._measure.detailed:
             elapsed_ms = (end_s - start_s) * 1000
             records, size = self._records - self._told[0], self._size - self._told[1]
             fetch_ms = int(elapsed_ms) - self._join_window_ms
             print(
-                f"{shown_date(end_s, self._measure.pattern)}, 0, {self._size / _MIB:.4f}, "
-                f"{_rate(size / _MIB, elapsed_ms):.4f}, {self._records}, "
+                f"{shown_date(end_s, self._measure.pattern)}, 0, {self._size / consuming.MIB:.4f}, "
+                f"{_rate(size / consuming.MIB, elapsed_ms):.4f}, {self._records}, "
                 f"{_rate(records, elapsed_ms):.4f}, {self._join_window_ms}, {fetch_ms}, "
-                f"{_rate(size / _MIB, fetch_ms):.4f}, {_rate(records, fetch_ms):.4f}",
+                f"{_rate(size / consuming.MIB, fetch_ms):.4f}, {_rate(records, fetch_ms):.4f}",
                 flush=True,
             )
         self._join_window_ms = 0
@@ -162,7 +133,7 @@ class _Run:
     def _print_total(self, start_s: float, end_s: float) -> None:
         elapsed_ms = max(int((end_s - start_s) * 1000), 1)
         fetch_ms = elapsed_ms - self._join_ms
-        mebibytes = self._size / _MIB
+        mebibytes = self._size / consuming.MIB
         pattern = self._measure.pattern
         print(
             f"{shown_date(start_s, pattern)}, {shown_date(end_s, pattern)}, {mebibytes:.4f}, "
@@ -195,3 +166,13 @@ def _await_statistics(consumer: Consumer, statistics: metrics.Statistics) -> Non
     while statistics.arrivals < seen + 2 and time.monotonic() < deadline:
         consumer.poll(0.05)
     sys.stdout.flush()
+
+
+run: Final = Tool(
+    "kafka-consumer-perf-test",
+    flags(consuming.CONSUMING, "--include= --from-latest", OF_THE_PAST),
+    "--bootstrap-server localhost:9092 --topic orders --num-records 1000000",
+    _plan,
+    refused=only_usage,
+    failed=left_to_main,
+)

@@ -3,59 +3,37 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any, Final
 
-from headrace.cli.administration.client import Fault
+from headrace.cli.administration.client import Admin, Fault
 from headrace.cli.administration.records import delete_records
-from headrace.cli.kafka_compat.administering import (
-    CONNECTING,
-    Told,
-    bare,
-    complain,
-    need,
-    open_admin,
-    read_flags,
-)
-from headrace.cli.kafka_compat.flags import Takes
+from headrace.cli.kafka_compat.administering import CONNECTING, Told, need
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.java_errors import as_exception
 from headrace.cli.kafka_compat.superseded import OF_THE_PAST, servers_of
-from headrace.errors import HeadraceError
+from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster
+from headrace.cli.small_files import read_text
 from headrace.types import TopicPartition
 
-FLAGS: Final = {**CONNECTING, **OF_THE_PAST, "--offset-json-file": Takes.VALUE}
-_EXAMPLE: Final = (
-    "kafka-delete-records --bootstrap-server localhost:9092 --offset-json-file offsets.json"
-)
 _VERSION: Final = 1
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags("kafka-delete-records", words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        servers = servers_of(given)
-        need(given, "--offset-json-file")
-        path = given.needed("--offset-json-file")
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise Told(f"{path} cannot be read ({error})") from None
-        before = parse_offsets(text)
-        with open_admin(servers, given.text("--command-config")) as admin:
-            print("Executing records delete operation")
-            outcome = delete_records(admin, before)
+def _plan(given: Given) -> Work:
+    servers = servers_of(given)
+    need(given, "--offset-json-file")
+    before = parse_offsets(read_text(given.needed("--offset-json-file"), failure=Told))
+
+    def delete(admin: Admin, _given: Given) -> None:
+        print("Executing records delete operation")
+        outcome = delete_records(admin, before)
         print("Records delete operation completed:")
-        for place in sorted(outcome):
-            result = outcome[place]
+        for place, result in sorted(outcome.items()):
             if isinstance(result, Fault):
                 print(f"partition: {place}\terror: {as_exception(Fault(result.error, ''))}")
             else:
                 print(f"partition: {place}\tlow_watermark: {result}")
-    except HeadraceError as error:
-        return complain(bare(error))
-    return 0
+
+    return on_cluster(given, servers, delete)
 
 
 def parse_offsets(text: str) -> dict[TopicPartition, int]:
@@ -91,3 +69,11 @@ def _entry(entry: Any) -> tuple[TopicPartition, int]:
     if not (isinstance(place.topic, str) and type(place.partition) is type(offset) is int):
         raise Told(f"{entry!r} is not a topic with the numbers of a partition and an offset")
     return place, offset
+
+
+run: Final = Tool(
+    "kafka-delete-records",
+    flags(CONNECTING, OF_THE_PAST, "--offset-json-file="),
+    "--bootstrap-server localhost:9092 --offset-json-file offsets.json",
+    _plan,
+)

@@ -13,19 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from headrace.cli.failures import WrongUsage
-from headrace.cli.kafka_compat.administering import (
-    as_whole_number,
-    bare,
-    complain,
-    need,
-    read_flags,
-)
+from headrace.cli.kafka_compat.administering import Told, as_whole_number, need
 from headrace.cli.kafka_compat.coordinator_records import OFFSETS, SHARE_STATE, TRANSACTIONS
 from headrace.cli.kafka_compat.dumping import indexes
 from headrace.cli.kafka_compat.dumping.decoders import by_classes, of_coordinator
 from headrace.cli.kafka_compat.dumping.segment import Gaps, Parse, View, dump_segment
-from headrace.cli.kafka_compat.flags import Given, Takes
-from headrace.errors import HeadraceError
+from headrace.cli.kafka_compat.flags import Given, flags
+from headrace.cli.kafka_compat.tool import Tool, Work
 from headrace.log import names, snapshot
 
 _COORDINATORS: Final = {
@@ -35,43 +29,25 @@ _COORDINATORS: Final = {
 }
 _CLASSES: Final = ("--key-decoder-class", "--value-decoder-class")
 _ELSEWHERE: Final = ("--cluster-metadata-decoder", "--remote-log-metadata-decoder")
-FLAGS: Final = {
-    "--files": Takes.MANY,
-    "--print-data-log": Takes.NOTHING,
-    "--deep-iteration": Takes.NOTHING,
-    "--verify-index-only": Takes.NOTHING,
-    "--index-sanity-check": Takes.NOTHING,
-    "--max-message-size": Takes.VALUE,
-    "--max-bytes": Takes.VALUE,
-    "--skip-record-metadata": Takes.NOTHING,
-    **dict.fromkeys(_CLASSES, Takes.MAYBE),
-    **dict.fromkeys(_COORDINATORS, Takes.NOTHING),
-    **dict.fromkeys(_ELSEWHERE, Takes.NOTHING),
-}
-_NAME: Final = "kafka-dump-log"
-_EXAMPLE: Final = f"{_NAME} --files data/orders-0/*.log --print-data-log"
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags(_NAME, words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        need(given, "--files")
-        _dump(given)
-    except (HeadraceError, OSError) as error:
-        sys.stdout.flush()
-        return complain(bare(error) if isinstance(error, HeadraceError) else str(error))
-    return 0
+def _plan(given: Given) -> Work:
+    need(given, "--files")
+    return lambda: _dump(given)
 
 
 def _dump(given: Given) -> None:
     view = _view(given)
     gaps, faults = Gaps({}), indexes.no_faults()
-    for name in _files(given):
-        print(f"Dumping {name}")
-        for line in _lines(Path(name), view, given, gaps, faults):
-            print(line)
+    try:
+        for name in _files(given):
+            print(f"Dumping {name}")
+            for line in _lines(Path(name), view, given, gaps, faults):
+                print(line)
+    except OSError as error:
+        raise Told(str(error)) from None
+    finally:
+        sys.stdout.flush()
     for line in chain(faults.lines(), gaps.lines()):
         print(line, file=sys.stderr)
 
@@ -129,3 +105,17 @@ def _lines(
         sanity_only=given.has("--index-sanity-check"),
         verify_only=given.has("--verify-index-only"),
     )
+
+
+run: Final = Tool(
+    "kafka-dump-log",
+    flags(
+        "--files=… --print-data-log --deep-iteration --verify-index-only --index-sanity-check "
+        "--max-message-size= --max-bytes= --skip-record-metadata",
+        *(f"{flag}=?" for flag in _CLASSES),
+        *_COORDINATORS,
+        *_ELSEWHERE,
+    ),
+    "--files data/orders-0/*.log --print-data-log",
+    _plan,
+)

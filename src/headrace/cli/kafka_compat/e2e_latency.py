@@ -10,13 +10,15 @@ import random
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.failures import Failure
 from headrace.cli.kafka import TIMEOUT_S, admin_api, explained, open_admin, read_metadata
 from headrace.cli.kafka import open_consumer as open_client_consumer
 from headrace.cli.kafka import open_producer as open_client_producer
-from headrace.cli.kafka_compat.administering import Told, complain, need, read_flags
+from headrace.cli.kafka_compat.administering import Told, need
 from headrace.cli.kafka_compat.clients import kafka_target
-from headrace.cli.kafka_compat.flags import Given, Takes, read_properties
+from headrace.cli.kafka_compat.flags import Given, flags
+from headrace.cli.kafka_compat.tool import Tool, Work, left_to_main, only_usage, read_flags
+from headrace.cli.small_files import read_properties
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Producer
@@ -29,19 +31,6 @@ _REQUIRED: Final = (
     "--num-records",
     "--producer-acks",
     "--record-size",
-)
-FLAGS: Final = {
-    **dict.fromkeys(_REQUIRED, Takes.VALUE),
-    "--record-key-size": Takes.VALUE,
-    "--record-header-key-size": Takes.VALUE,
-    "--record-header-size": Takes.VALUE,
-    "--num-headers": Takes.VALUE,
-    "--command-config": Takes.VALUE,
-}
-_NAME: Final = "kafka-e2e-latency"
-_EXAMPLE: Final = (
-    f"{_NAME} --bootstrap-server localhost:9092 --topic orders --num-records 10000 "
-    "--producer-acks 1 --record-size 100"
 )
 _BY_PLACE: Final = (
     "WARNING: Positional argument usage is deprecated and will be removed in Apache Kafka 5.0. "
@@ -61,20 +50,18 @@ class Shape(NamedTuple):
     header_size: int
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags(_NAME, _with_flags(words), FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        need(given, *_REQUIRED)
-        count, shape = _checked(given)
-        config = given.text("--command-config")
-        settings = read_properties(config) if config else {}
-        target = kafka_target(given.needed("--bootstrap-server"), settings)
-    except (Told, WrongUsage) as error:
-        return complain(str(error))
-    _measure(target, given.needed("--topic"), count, shape, given.needed("--producer-acks"))
-    return 0
+def _plan(given: Given) -> Work:
+    need(given, *_REQUIRED)
+    count, shape = _checked(given)
+    config = given.text("--command-config")
+    settings = read_properties(config) if config else {}
+    target = kafka_target(given.needed("--bootstrap-server"), settings)
+    topic, acks = given.needed("--topic"), given.needed("--producer-acks")
+    return lambda: _measure(target, topic, count, shape, acks)
+
+
+def _read(tool: Tool, words: list[str]) -> Given | None:
+    return read_flags(tool, _with_flags(words))
 
 
 def _with_flags(words: list[str]) -> list[str]:
@@ -216,3 +203,19 @@ def _print_results(elapsed_ns: list[int]) -> None:
     ordered = sorted(each // 1_000_000 for each in elapsed_ns)
     p50, p99, p999 = (ordered[int(len(ordered) * part)] for part in (0.5, 0.99, 0.999))
     print(f"Percentiles: 50th = {p50}, 99th = {p99}, 99.9th = {p999}")
+
+
+run: Final = Tool(
+    "kafka-e2e-latency",
+    flags(
+        *(f"{flag}=" for flag in _REQUIRED),
+        "--record-key-size= --record-header-key-size= --record-header-size= --num-headers= "
+        "--command-config=",
+    ),
+    "--bootstrap-server localhost:9092 --topic orders --num-records 10000 "
+    "--producer-acks 1 --record-size 100",
+    _plan,
+    refused=only_usage,
+    failed=left_to_main,
+    read=_read,
+)

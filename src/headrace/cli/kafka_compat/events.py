@@ -7,20 +7,14 @@ import time
 from typing import Any
 
 from headrace.cli.kafka_compat.administering import Told
-from headrace.cli.kafka_compat.flags import Given, read_properties
+from headrace.cli.kafka_compat.flags import Given
+from headrace.cli.small_files import read_properties
 
 
 def emit(name: str, **fields: Any) -> None:
     """Print one event."""
     event = {"timestamp": time.time_ns() // 1_000_000, "name": name, **fields}
     print(json.dumps(event, separators=(",", ":"), ensure_ascii=False), flush=True)
-
-
-def need_arguments(given: Given, *flags: str) -> None:
-    """As the parser of these tools refuses: all that are missing in one sentence of its own."""
-    for flag in flags:
-        if not given.has(flag):
-            raise Told(f"argument {flag} is required")
 
 
 def configured(given: Given, old: str) -> dict[str, str]:

@@ -5,15 +5,9 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from headrace.cli.administration.client import Admin, Refused
-from headrace.cli.kafka_compat.administering import (
-    CONNECTING,
-    Told,
-    as_whole_number,
-    bare,
-    complain,
-    open_admin,
-)
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.administering import CONNECTING, Told, as_whole_number, complain
+from headrace.cli.kafka_compat.arguments import read_command
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.release_report import (
     feature_dependencies,
     parse_level,
@@ -26,29 +20,9 @@ from headrace.cli.kafka_compat.releases import (
     level_of,
     name_of,
 )
-from headrace.cli.kafka_compat.subcommands import read_command
-from headrace.errors import Error, HeadraceError
+from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster
+from headrace.errors import Error
 
-FLAGS: Final = {
-    **CONNECTING,
-    "--bootstrap-controller": Takes.VALUE,
-    "--node-id": Takes.VALUE,
-    "--metadata": Takes.VALUE,
-    "--release-version": Takes.VALUE,
-    "--feature": Takes.VALUE,
-    "--unsafe": Takes.NOTHING,
-    "--dry-run": Takes.NOTHING,
-}
-_CHANGING: Final = ("--metadata", "--release-version", "--feature", "--dry-run")
-_COMMANDS: Final = {
-    "describe": ("--node-id",),
-    "upgrade": _CHANGING,
-    "downgrade": (*_CHANGING, "--unsafe"),
-    "disable": ("--feature", "--unsafe", "--dry-run"),
-    "version-mapping": ("--release-version",),
-    "feature-dependencies": ("--feature",),
-}
-_EXAMPLE: Final = "kafka-features --bootstrap-server localhost:9092 describe"
 _UPGRADE: Final = 1
 _SAFE_DOWNGRADE: Final = 2
 _UNSAFE_DOWNGRADE: Final = 3
@@ -63,36 +37,29 @@ class Update(NamedTuple):
     is_dry: bool
 
 
-def run(words: list[str]) -> int:
-    try:
-        called = read_command("kafka-features", words, _COMMANDS, FLAGS, {"-h": "--help"}, _EXAMPLE)
-        if called is None:
-            return 0
-        command, given = called
-        if command == "version-mapping":
-            return _print(version_mapping(given.text("--release-version")))
-        if command == "feature-dependencies":
-            return _print(feature_dependencies(given.all("--feature")))
-        if given.has("--bootstrap-controller"):
-            raise Told("this cluster has no controllers of its own; give --bootstrap-server")
-        if not given.has("--bootstrap-server"):
-            raise Told(
-                "kafka-features: error: one of the arguments --bootstrap-server "
-                "--bootstrap-controller is required"
-            )
-        update = None if command == "describe" else _update(command, given)
-        with open_admin(
-            given.needed("--bootstrap-server"), given.text("--command-config")
-        ) as admin:
-            return _print(_describe(admin, given)) if update is None else _apply(admin, update)
-    except HeadraceError as error:
-        return complain(bare(error))
+def _plan(given: Given) -> Work:
+    command = given.command
+    if command == "version-mapping":
+        return lambda: _print(version_mapping(given.text("--release-version")))
+    if command == "feature-dependencies":
+        return lambda: _print(feature_dependencies(given.all("--feature")))
+    if given.has("--bootstrap-controller"):
+        raise Told("this cluster has no controllers of its own; give --bootstrap-server")
+    servers = given.text("--bootstrap-server")
+    if servers is None:
+        raise Told(
+            "kafka-features: error: one of the arguments --bootstrap-server "
+            "--bootstrap-controller is required"
+        )
+    if command == "describe":
+        return on_cluster(given, servers, lambda admin, given: _print(_describe(admin, given)))
+    update = _update(command, given)
+    return on_cluster(given, servers, lambda admin, _given: _apply(admin, update))
 
 
-def _print(lines: list[str]) -> int:
+def _print(lines: list[str]) -> None:
     for line in lines:
         print(line)
-    return 0
 
 
 def _describe(admin: Admin, given: Given) -> list[str]:
@@ -156,7 +123,7 @@ def _release(name: str) -> int:
     return level
 
 
-def _apply(admin: Admin, update: Update) -> int:
+def _apply(admin: Admin, update: Update) -> None:
     from headrace.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
     is_old = admin.cluster.any_broker().newest(UpdateFeaturesRequest) == 0
@@ -185,7 +152,6 @@ def _apply(admin: Admin, update: Update) -> int:
         print(_told(update, name, level, faults.get(name)))
     if faults:
         raise Told(f"{len(faults)} out of {len(update.levels)} operation(s) failed.")
-    return 0
 
 
 def _told(update: Update, name: str, level: int, fault: Refused | None) -> str:
@@ -195,3 +161,26 @@ def _told(update: Update, name: str, level: int, fault: Refused | None) -> str:
         return f"{begin} {what}. {fault}"
     done = "disabled." if update.verb == "disable" else f"{update.verb}d to {level}."
     return f"{name} {'can be' if update.is_dry else 'was'} {done}"
+
+
+_CHANGING: Final = ("--metadata", "--release-version", "--feature", "--dry-run")
+run: Final = Tool(
+    "kafka-features",
+    flags(
+        CONNECTING,
+        "--bootstrap-controller= --node-id= --metadata= --release-version= --feature= --unsafe "
+        "--dry-run",
+    ),
+    "--bootstrap-server localhost:9092 describe",
+    _plan,
+    read=read_command,
+    commands={
+        "describe": ("--node-id",),
+        "upgrade": _CHANGING,
+        "downgrade": (*_CHANGING, "--unsafe"),
+        "disable": ("--feature", "--unsafe", "--dry-run"),
+        "version-mapping": ("--release-version",),
+        "feature-dependencies": ("--feature",),
+    },
+    short={"-h": "--help"},
+)

@@ -2,19 +2,17 @@
 
 One dash is as good as two, and the beginning of a name is enough while only one begins so. A table
 says which there are; whatever is not in it is refused by name, since a flag that is silently left
-out changes what a script means.
+out changes what a script means. `flags` reads such a table from a line of text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from pathlib import Path
 from typing import Final
 
 from headrace.cli.failures import WrongUsage, did_you_mean
-
-MAX_FILE_BYTES: Final = 1 << 20
+from headrace.cli.small_files import read_properties
 
 
 class Takes(Enum):
@@ -27,12 +25,31 @@ class Takes(Enum):
     MANY = "one value or more, up to the next flag"
 
 
-class Given:
-    """The flags of one command line."""
+_SPELT: Final = {
+    "": Takes.NOTHING,
+    "=": Takes.VALUE,
+    "=?": Takes.MAYBE,
+    "=K=V": Takes.PAIRS,
+    "=…": Takes.MANY,
+}
 
-    def __init__(self, sequence: Iterable[tuple[str, str]]) -> None:
+
+def flags(*texts: str) -> dict[str, Takes]:
+    """The table of `--sync --topic= --state=? --property=K=V --files=…`, which may be in pieces."""
+    words = (word.partition("=") for word in " ".join(texts).split())
+    return {flag: _SPELT[equals + value] for flag, equals, value in words}
+
+
+class Given:
+    """The flags of one command line, and the command among them where the tool has commands."""
+
+    def __init__(
+        self, sequence: Iterable[tuple[str, str]], words: Iterable[str] = (), command: str = ""
+    ) -> None:
         self.sequence = tuple(sequence)
         """Each flag with its value, in the order in which they were given."""
+        self.words = tuple(words)
+        self.command = command
         self._values: dict[str, list[str]] = {}
         for flag, value in self.sequence:
             self._values.setdefault(flag, []).append(value)
@@ -75,7 +92,7 @@ class Given:
         return found
 
 
-def parse(words: list[str], known: Mapping[str, Takes]) -> Given:
+def parse(words: list[str], known: Mapping[str, Takes], command: str = "") -> Given:
     """The flags, or a usage error that names the word at fault."""
     sequence: list[tuple[str, str]] = []
     rest = list(reversed(words))
@@ -99,7 +116,7 @@ def parse(words: list[str], known: Mapping[str, Takes]) -> Given:
         if takes is Takes.PAIRS and "=" not in value:
             raise WrongUsage(f'{flag} "{value}" has no value', f"write {flag} KEY=VALUE")
         sequence.append((flag, value))
-    return Given(sequence)
+    return Given(sequence, words, command)
 
 
 def no_flag(flag: str, known: Iterable[str]) -> WrongUsage:
@@ -117,20 +134,6 @@ def full_name(word: str, known: Mapping[str, Takes]) -> str:
         flag for flag in known if flag.startswith(full) and len(full) > 2
     ]
     return found[0] if len(found) == 1 else word
-
-
-def read_properties(path: str) -> dict[str, str]:
-    """A file in the form of Java's properties."""
-    from headrace.runtime.properties import parse_properties
-
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise WrongUsage(f"{path} cannot be read ({reason})") from None
-    if len(text) > MAX_FILE_BYTES:
-        raise WrongUsage(f"{path} is larger than {MAX_FILE_BYTES} characters")
-    return parse_properties(text)
 
 
 def usage(name: str, known: Mapping[str, Takes], example: str) -> str:

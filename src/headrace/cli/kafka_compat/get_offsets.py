@@ -9,32 +9,15 @@ from typing import Final
 
 from headrace.cli.administration.client import Admin, Fault
 from headrace.cli.administration.records import offset_at, offsets_at
-from headrace.cli.kafka_compat.administering import (
-    CONNECTING,
-    Told,
-    bare,
-    complain,
-    open_admin,
-    read_flags,
-)
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.administering import CONNECTING, Told, bare, complain
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.java_errors import as_exception
 from headrace.cli.kafka_compat.superseded import OF_THE_PAST, servers_of
+from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster
 from headrace.cli.kafka_compat.topics import topic_pattern
 from headrace.client.faults import BrokerRefused, TimedOut, UnknownTopic
-from headrace.errors import HeadraceError
 from headrace.types import TopicPartition
 
-FLAGS: Final = {
-    **CONNECTING,
-    **OF_THE_PAST,
-    "--topic-partitions": Takes.VALUE,
-    "--topic": Takes.VALUE,
-    "--partitions": Takes.VALUE,
-    "--time": Takes.VALUE,
-    "--exclude-internal-topics": Takes.NOTHING,
-}
-_EXAMPLE: Final = "kafka-get-offsets --bootstrap-server localhost:9092 --topic orders --time -2"
 _TIMES: Final = {
     "latest": -1,
     "earliest": -2,
@@ -49,20 +32,16 @@ _NO_OFFSET: Final = -1
 Wanted = Callable[[TopicPartition], bool]
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags("kafka-get-offsets", words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        servers = servers_of(given)
-        wanted = _filter(given)
-        time_ms = parse_time(given.text("--time") or "latest")
-        with open_admin(servers, given.text("--command-config")) as admin:
-            for line in _lines(admin, given, wanted, time_ms):
-                print(line)
-    except HeadraceError as error:
-        return complain(f"Error occurred: {bare(error)}")
-    return 0
+def _plan(given: Given) -> Work:
+    servers = servers_of(given)
+    wanted = _filter(given)
+    time_ms = parse_time(given.text("--time") or "latest")
+
+    def show(admin: Admin, given: Given) -> None:
+        for line in _lines(admin, given, wanted, time_ms):
+            print(line)
+
+    return on_cluster(given, servers, show)
 
 
 def parse_time(text: str) -> int:
@@ -149,3 +128,16 @@ def _offsets(
             else:
                 found[place] = one.offset
     return {place: offset for place, offset in found.items() if offset != _NO_OFFSET}
+
+
+run: Final = Tool(
+    "kafka-get-offsets",
+    flags(
+        CONNECTING,
+        OF_THE_PAST,
+        "--topic-partitions= --topic= --partitions= --time= --exclude-internal-topics",
+    ),
+    "--bootstrap-server localhost:9092 --topic orders --time -2",
+    _plan,
+    refused=lambda error: complain(f"Error occurred: {bare(error)}"),
+)

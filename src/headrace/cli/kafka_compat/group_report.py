@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from headrace.cli.administration.groups import GroupView, MemberView
-from headrace.cli.kafka_compat.columns import known, row, widest
+from headrace.cli.administration.groups import GroupView
+from headrace.cli.kafka_compat.columns import AS_IT_IS, column, lines_of, text_of
 from headrace.client.group_offsets import Committed
 from headrace.types import TopicPartition
-
-_COORDINATOR: Final = 25
-_INSTANCE: Final = 17
-_ASSIGNMENT: Final = 20
 
 
 class _Line(NamedTuple):
@@ -60,21 +56,22 @@ def offsets_table(
     ]
     if not lines:
         return ""
-    head = ["GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG"]
-    head += ["CONSUMER-ID", "HOST", "CLIENT-ID"]
-    widths = [widest([group.group]), widest(line.place.topic for line in lines), 10, 15, 15, 15]
-    widths += [widest(line.owner[0] for line in lines), widest(line.owner[1] for line in lines), 0]
-    rows: list[list[object]] = [[*head]]
-    for line in lines:
-        offset = None if line.committed is None else line.committed.offset
-        cells = [*line.place, known(offset), known(line.end), known(line.lag), *line.owner]
-        rows.append([group.group, *cells])
-    if verbose:
-        widths.insert(3, 15)
-        rows[0].insert(3, "LEADER-EPOCH")
-        for cells, line in zip(rows[1:], lines, strict=True):
-            cells.insert(3, known(_epoch(line.committed)))
-    return _text(row(cells, widths) for cells in rows)
+    members, hosts, clients = zip(*(line.owner for line in lines), strict=True)
+    found = [line.committed for line in lines]
+    return text_of(
+        lines_of(
+            column("GROUP", [group.group] * len(lines)),
+            column("TOPIC", [line.place.topic for line in lines]),
+            column("PARTITION", [line.place.partition for line in lines], 10),
+            column("LEADER-EPOCH", map(_epoch, found), 15) if verbose else None,
+            column("CURRENT-OFFSET", [None if each is None else each.offset for each in found], 15),
+            column("LOG-END-OFFSET", [line.end for line in lines], 15),
+            column("LAG", [line.lag for line in lines], 15),
+            column("CONSUMER-ID", members),
+            column("HOST", hosts),
+            column("CLIENT-ID", clients, AS_IT_IS),
+        )
+    )
 
 
 def _epoch(committed: Committed | None) -> int | None:
@@ -86,48 +83,33 @@ def members_table(group: GroupView, *, verbose: bool) -> str:
     members = group.members
     is_static = any(member.instance_id for member in members)
     is_mixed = {True, False} <= {member.is_upgraded for member in members}
-    columns = ["GROUP", "CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS"]
-    widths = [
-        widest([group.group]),
-        widest(member.id for member in members),
-        widest(member.host for member in members),
-        widest(member.client_id for member in members),
-        15,
+    columns = [
+        column("GROUP", [group.group] * len(members)),
+        column("CONSUMER-ID", [member.id for member in members]),
+        column("GROUP-INSTANCE-ID", [member.instance_id or "" for member in members], least=17)
+        if is_static
+        else None,
+        column("HOST", [member.host for member in members]),
+        column("CLIENT-ID", [member.client_id for member in members]),
+        column("#PARTITIONS", [len(member.assignment) for member in members], 15),
     ]
-    cells: list[list[object]] = [
-        [group.group, member.id, member.host, member.client_id, len(member.assignment)]
-        for member in members
-    ]
-    if is_static:
-        columns.insert(2, "GROUP-INSTANCE-ID")
-        names = [member.instance_id or "" for member in members]
-        widths.insert(2, widest(names, _INSTANCE))
-        for line, name in zip(cells, names, strict=True):
-            line.insert(2, name)
-    rows: list[list[object]] = [[*columns], *cells]
     if not verbose:
-        return _text(row(line, widths) + " " for line in rows)
-    more = [_details(group, member, is_mixed) for member in members]
-    heads = ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT"]
-    widths += [15, widest((line[1] for line in more), _ASSIGNMENT), 15]
-    widths.append(widest((line[3] for line in more), _ASSIGNMENT))
-    if is_mixed:
-        heads.append("UPGRADED")
-        widths.append(0)
-    rows = [[*columns, *heads], *([*one, *two] for one, two in zip(cells, more, strict=True))]
-    return _text(row(line, widths) for line in rows)
-
-
-def _details(group: GroupView, member: MemberView, is_mixed: bool) -> list[str]:
-    cells = [
-        known(member.epoch),
-        show_assignment(member.assignment),
-        known(group.assignment_epoch),
-        show_assignment(member.target_assignment or ()),
+        return text_of(f"{line} " for line in lines_of(*columns))
+    assigned = [show_assignment(member.assignment) for member in members]
+    wanted = [show_assignment(member.target_assignment or ()) for member in members]
+    upgraded = [_java(member.is_upgraded) for member in members]
+    columns += [
+        column("CURRENT-EPOCH", [member.epoch for member in members], 15),
+        column("CURRENT-ASSIGNMENT", assigned, least=20),
+        column("TARGET-EPOCH", [group.assignment_epoch] * len(members), 15),
+        column("TARGET-ASSIGNMENT", wanted, least=20),
+        column("UPGRADED", upgraded, AS_IT_IS) if is_mixed else None,
     ]
-    if is_mixed:
-        cells.append("-" if member.is_upgraded is None else str(member.is_upgraded).lower())
-    return cells
+    return text_of(lines_of(*columns))
+
+
+def _java(value: bool | None) -> str | None:
+    return None if value is None else str(value).lower()
 
 
 def show_assignment(places: Sequence[TopicPartition]) -> str:
@@ -140,19 +122,19 @@ def show_assignment(places: Sequence[TopicPartition]) -> str:
 
 
 def state_table(group: GroupView, *, verbose: bool) -> str:
-    broker, host, port = group.coordinator
-    coordinator = f"{host}:{port}  ({broker})"
-    widths = [widest([group.group]), widest([coordinator], _COORDINATOR), 20, 20]
-    head = ["GROUP", "COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE"]
-    cells = [group.group, coordinator, group.assignor or "-", group.state]
-    if verbose:
-        head += ["GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH"]
-        cells += [known(group.group_epoch), known(group.assignment_epoch)]
-        widths += [15, 25]
-    lines = [[*head, "#MEMBERS"], [*cells, str(len(group.members))]]
-    return _text(row(line, [*widths, 0]) for line in lines)
+    return text_of(
+        lines_of(
+            column("GROUP", [group.group]),
+            column("COORDINATOR (ID)", [shown_coordinator(group.coordinator)], least=25),
+            column("ASSIGNMENT-STRATEGY", [group.assignor or None], 20),
+            column("STATE", [group.state], 20),
+            column("GROUP-EPOCH", [group.group_epoch], 15) if verbose else None,
+            column("TARGET-ASSIGNMENT-EPOCH", [group.assignment_epoch], 25) if verbose else None,
+            column("#MEMBERS", [len(group.members)], AS_IT_IS),
+        )
+    )
 
 
-def _text(lines: Iterable[str]) -> str:
-    """An empty line, then these."""
-    return "".join(f"\n{line}" for line in lines) + "\n"
+def shown_coordinator(coordinator: tuple[int, str, int]) -> str:
+    broker, host, port = coordinator
+    return f"{host}:{port}  ({broker})"

@@ -7,7 +7,6 @@ import io
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 from headrace.cli.administration.client import Admin, Refused
@@ -15,31 +14,20 @@ from headrace.cli.administration.offset_plans import Borders, Kind, Step, build_
 from headrace.cli.administration.records import offsets_at
 from headrace.cli.administration.views import TopicView
 from headrace.cli.durations import parse_duration_ms
-from headrace.cli.kafka_compat.administering import Told, as_whole_number, refuse_together
-from headrace.cli.kafka_compat.columns import row, widest
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.administering import Told, as_whole_number
+from headrace.cli.kafka_compat.columns import AS_IT_IS, LEAST, column, lines_of, text_of
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.positions import parse_time
+from headrace.cli.small_files import read_text
 from headrace.client.offsets import EARLIEST, LATEST
 from headrace.errors import Error
 from headrace.types import Offset, TopicPartition
 
-RESET_FLAGS: Final = {
-    "--to-offset": Takes.VALUE,
-    "--shift-by": Takes.VALUE,
-    "--to-datetime": Takes.VALUE,
-    "--by-duration": Takes.VALUE,
-    "--to-earliest": Takes.NOTHING,
-    "--to-latest": Takes.NOTHING,
-    "--to-current": Takes.NOTHING,
-    "--from-file": Takes.VALUE,
-}
+RESET_FLAGS: Final = flags(
+    "--to-offset= --shift-by= --to-datetime= --by-duration= --to-earliest --to-latest "
+    "--to-current --from-file="
+)
 Places = Collection[TopicPartition]
-
-
-def check_scenarios(given: Given, allowed: Collection[str]) -> None:
-    """At most one of them."""
-    for flag in allowed:
-        refuse_together(given, flag, *(other for other in allowed if other != flag))
 
 
 def named_places(admin: Admin, scope: Iterable[str]) -> list[TopicPartition]:
@@ -85,7 +73,7 @@ def plan(
         raise Told(f"Option '[reset-offsets]' requires one of the following scenarios: {listed}")
     number, offsets = 0, {}
     if kind is Kind.FILE:
-        offsets = parse_csv(_read(given.needed("--from-file")), group)
+        offsets = parse_csv(read_text(given.needed("--from-file"), failure=Told), group)
         places = list(offsets)
     elif kind in (Kind.OFFSET, Kind.SHIFT):
         number = as_whole_number(given, kind.value) or 0
@@ -114,13 +102,6 @@ def datetime_ms(text: str) -> int:
     if "T" not in text:
         raise Told("Error parsing timestamp. It does not contain a 'T' according to ISO8601 format")
     return parse_time(text, now_ms=0)
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Told(f"{path} cannot be read ({error})") from None
 
 
 def _check_there(admin: Admin, places: Places) -> None:
@@ -173,18 +154,18 @@ def _tell_moved(steps: Iterable[Step]) -> None:
 
 def print_plans(plans: Mapping[str, Sequence[Step]]) -> None:
     """A table of all groups."""
-    widths = [
-        widest(plans),
-        widest(step.topic for steps in plans.values() for step in steps),
-        10,
-        0,
-    ]
-    if plans:
-        print("\n" + row(("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"), widths), end="")
-    for group, steps in plans.items():
-        for step in steps:
-            print("\n" + row((group, *step[:2], step.new_offset), widths), end="")
-    print()
+    steps = [step for group in plans.values() for step in group]
+    table = lines_of(
+        column(
+            "GROUP",
+            [name for name, group in plans.items() for _ in group],
+            least=max(LEAST, *map(len, plans), 0),
+        ),
+        column("TOPIC", [step.topic for step in steps]),
+        column("PARTITION", [step.partition for step in steps], 10),
+        column("NEW-OFFSET", [step.new_offset for step in steps], AS_IT_IS),
+    )
+    print(text_of(table) if plans else "\n", end="")
 
 
 def print_csv(plans: Mapping[str, Sequence[Step]], *, with_group: bool) -> None:

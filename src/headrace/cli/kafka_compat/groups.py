@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from headrace.cli.administration.client import Admin
 from headrace.cli.administration.groups import (
     CONSUMER,
     CONSUMER_PROTOCOL,
@@ -11,54 +12,21 @@ from headrace.cli.administration.groups import (
     list_groups,
 )
 from headrace.cli.administration.share_groups import SHARE
-from headrace.cli.kafka_compat.administering import (
-    CONNECTING,
-    FAILED,
-    Told,
-    bare,
-    complain,
-    open_admin,
-    read_flags,
-    refuse_together,
-)
-from headrace.cli.kafka_compat.columns import row, widest
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.administering import CONNECTING, Told, refuse_together
+from headrace.cli.kafka_compat.columns import Column, lines_of
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.superseded import OF_THE_PAST, servers_of
-from headrace.errors import HeadraceError
+from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster, printed
 
 TYPES: Final = ("Classic", CONSUMER, SHARE, "Streams")
-FLAGS: Final = {
-    **CONNECTING,
-    **OF_THE_PAST,
-    "--list": Takes.NOTHING,
-    "--group-type": Takes.VALUE,
-    "--protocol": Takes.VALUE,
-    "--consumer": Takes.NOTHING,
-    "--share": Takes.NOTHING,
-    "--streams": Takes.NOTHING,
-}
-_EXAMPLE: Final = "kafka-groups --bootstrap-server localhost:9092 --list"
-_LEAST: Final = 20
 _KINDS: Final = ("--consumer", "--share", "--streams")
 _EXCLUDED: Final = ("--group-type", "--protocol")
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags("kafka-groups", words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        servers = servers_of(given, "Missing required option(s) [bootstrap-server]")
-        _check(given)
-    except HeadraceError as error:
-        return complain(bare(error))
-    try:
-        with open_admin(servers, given.text("--command-config")) as admin:
-            _show([each for each in list_groups(admin) if _is_wanted(each, given)])
-    except HeadraceError as error:
-        print(f"Error while executing groups command : {bare(error)}")
-        return FAILED
-    return 0
+def _plan(given: Given) -> Work:
+    servers = servers_of(given, "Missing required option(s) [bootstrap-server]")
+    _check(given)
+    return on_cluster(given, servers, _show)
 
 
 def _check(given: Given) -> None:
@@ -88,9 +56,20 @@ def _is_wanted(group: GroupListing, given: Given) -> bool:
     return not given.has("--streams") or group.type == "Streams"
 
 
-def _show(groups: list[GroupListing]) -> None:
-    rows = [(each.group, each.type, each.protocol) for each in groups]
-    width = widest((cell for cells in rows for cell in cells), _LEAST)
-    print(row(("GROUP", "TYPE", "PROTOCOL"), [width] * 3))
-    for cells in rows:
-        print(row(cells, [width] * 3) + " ")
+def _show(admin: Admin, given: Given) -> None:
+    groups = [each for each in list_groups(admin) if _is_wanted(each, given)]
+    cells = [[each.group for each in groups], [each.type for each in groups]]
+    cells.append([each.protocol for each in groups])
+    width = max(20, *(len(text) for texts in cells for text in texts), 0)
+    heads = ("GROUP", "TYPE", "PROTOCOL")
+    head, *rows = lines_of(*(Column(*each, width) for each in zip(heads, cells, strict=True)))
+    print("\n".join([head, *(f"{line} " for line in rows)]))
+
+
+run: Final = Tool(
+    "kafka-groups",
+    flags(CONNECTING, OF_THE_PAST, "--list --group-type= --protocol= --consumer --share --streams"),
+    "--bootstrap-server localhost:9092 --list",
+    _plan,
+    failed=printed("Error while executing groups command : {}"),
+)

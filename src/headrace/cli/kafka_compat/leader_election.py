@@ -2,58 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
-from headrace.cli.administration.client import PREFERRED, UNCLEAN, Fault
+from headrace.cli.administration.client import PREFERRED, UNCLEAN, Admin, Fault
 from headrace.cli.administration.plans import BadPlan, parse_partitions
-from headrace.cli.kafka_compat.administering import (
-    CONNECTING,
-    Told,
-    as_whole_number,
-    bare,
-    complain,
-    open_admin,
-    read_flags,
-)
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.administering import CONNECTING, Told, as_whole_number, complain
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.java_errors import java_name
-from headrace.errors import Error, HeadraceError
+from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster
+from headrace.cli.small_files import read_text
+from headrace.errors import Error
 from headrace.types import TopicPartition
 
-FLAGS: Final = {
-    **CONNECTING,
-    "--admin.config": Takes.VALUE,
-    "--election-type": Takes.VALUE,
-    "--all-topic-partitions": Takes.NOTHING,
-    "--topic": Takes.VALUE,
-    "--partition": Takes.VALUE,
-    "--path-to-json-file": Takes.VALUE,
-}
-_EXAMPLE: Final = (
-    "kafka-leader-election --bootstrap-server localhost:9092 --election-type preferred "
-    "--all-topic-partitions"
-)
 _TYPES: Final = {"PREFERRED": PREFERRED, "UNCLEAN": UNCLEAN}
 _CHOICES: Final = ("--topic", "--all-topic-partitions", "--path-to-json-file")
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags("kafka-leader-election", words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        _check(given)
-        kind = given.needed("--election-type").upper()
-        if kind not in _TYPES:
-            raise Told(f"{kind} is not a type of election: use preferred or unclean")
-        wanted = _partitions(given)
-        config = given.text("--command-config", "--admin.config")
-        with open_admin(given.needed("--bootstrap-server"), config) as admin:
-            outcome = admin.elect(_TYPES[kind], wanted)
-    except HeadraceError as error:
-        return complain(bare(error))
-    return _tell(kind, outcome)
+def _plan(given: Given) -> Work:
+    _check(given)
+    kind = given.needed("--election-type").upper()
+    if kind not in _TYPES:
+        raise Told(f"{kind} is not a type of election: use preferred or unclean")
+    wanted = _partitions(given)
+
+    def elect(admin: Admin, _given: Given) -> int:
+        return _tell(kind, admin.elect(_TYPES[kind], wanted))
+
+    config = given.text("--command-config", "--admin.config")
+    return on_cluster(given, given.needed("--bootstrap-server"), elect, config)
 
 
 def _check(given: Given) -> None:
@@ -76,10 +52,7 @@ def _partitions(given: Given) -> list[TopicPartition] | None:
     if topic := given.text("--topic"):
         return [TopicPartition(topic, as_whole_number(given, "--partition") or 0)]
     if path := given.text("--path-to-json-file"):
-        try:
-            return parse_partitions(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadPlan(f"{path} cannot be read ({error})") from None
+        return parse_partitions(read_text(path, failure=BadPlan))
     return None
 
 
@@ -102,3 +75,15 @@ def _tell(kind: str, outcome: dict[TopicPartition, Fault | None]) -> int:
             f"{java_name(error)}: {message}"
         )
     return complain(f"{len(failed)} replica(s) could not be elected") if failed else 0
+
+
+run: Final = Tool(
+    "kafka-leader-election",
+    flags(
+        CONNECTING,
+        "--admin.config= --election-type= --all-topic-partitions --topic= --partition= "
+        "--path-to-json-file=",
+    ),
+    "--bootstrap-server localhost:9092 --election-type preferred --all-topic-partitions",
+    _plan,
+)

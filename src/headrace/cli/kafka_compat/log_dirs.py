@@ -8,52 +8,28 @@ from typing import Any, Final
 
 from headrace.cli.administration.client import Admin
 from headrace.cli.administration.records import LogDir, log_dirs
-from headrace.cli.kafka_compat.administering import (
-    CONNECTING,
-    Told,
-    bare,
-    complain,
-    need,
-    open_admin,
-    read_flags,
-)
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.administering import CONNECTING, Told, need
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.java_errors import java_name
-from headrace.errors import Error, HeadraceError
-
-FLAGS: Final = {
-    **CONNECTING,
-    "--describe": Takes.NOTHING,
-    "--topic-list": Takes.VALUE,
-    "--broker-list": Takes.VALUE,
-}
-_EXAMPLE: Final = "kafka-log-dirs --bootstrap-server localhost:9092 --describe --topic-list orders"
+from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster
+from headrace.errors import Error
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags("kafka-log-dirs", words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        need(given, "--bootstrap-server", "--describe")
-        topics = _listed(given, "--topic-list")
-        asked = _listed(given, "--broker-list")
-        if not all(each.isdecimal() for each in asked):
-            raise Told(f"--broker-list takes the ids of brokers such as 0,1, not {','.join(asked)}")
-        with open_admin(
-            given.needed("--bootstrap-server"), given.text("--command-config")
-        ) as admin:
-            _describe(admin, [int(each) for each in asked], topics)
-    except HeadraceError as error:
-        return complain(bare(error))
-    return 0
+def _plan(given: Given) -> Work:
+    need(given, "--bootstrap-server", "--describe")
+    asked = _listed(given, "--broker-list")
+    if not all(each.isdecimal() for each in asked):
+        raise Told(f"--broker-list takes the ids of brokers such as 0,1, not {','.join(asked)}")
+    return on_cluster(given, given.needed("--bootstrap-server"), _describe)
 
 
 def _listed(given: Given, flag: str) -> list[str]:
     return [each for each in (given.text(flag) or "").split(",") if each]
 
 
-def _describe(admin: Admin, asked: Collection[int], topics: Collection[str]) -> None:
+def _describe(admin: Admin, given: Given) -> None:
+    asked = [int(each) for each in _listed(given, "--broker-list")]
+    topics = _listed(given, "--topic-list")
     live = admin.describe_cluster().ids
     if absent := sorted(set(asked) - live):
         raise Told(
@@ -90,3 +66,11 @@ def _shown(folder: LogDir, topics: Collection[str]) -> dict[str, Any]:
 
 def _joined(ids: Iterable[int]) -> str:
     return ",".join(map(str, ids))
+
+
+run: Final = Tool(
+    "kafka-log-dirs",
+    flags(CONNECTING, "--describe --topic-list= --broker-list="),
+    "--bootstrap-server localhost:9092 --describe --topic-list orders",
+    _plan,
+)

@@ -16,45 +16,23 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.failures import Failure
 from headrace.cli.kafka import explained, open_producer
-from headrace.cli.kafka_compat.administering import Told, complain
+from headrace.cli.kafka_compat.administering import Told
+from headrace.cli.kafka_compat.arguments import error_of, need_arguments, read_arguments
 from headrace.cli.kafka_compat.clients import kafka_target
-from headrace.cli.kafka_compat.flags import Given, Takes, parse, read_properties, usage
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.perf import metrics, payloads
 from headrace.cli.kafka_compat.perf.ledger import REPORTING_INTERVAL_MS, Ledger
 from headrace.cli.kafka_compat.perf.pacing import Pace
+from headrace.cli.kafka_compat.tool import Tool, Work, left_to_main
+from headrace.cli.small_files import read_properties
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message, Producer
 
     from headrace.cli.target import Target
 
-FLAGS: Final = {
-    "--bootstrap-server": Takes.VALUE,
-    "--broker-list": Takes.VALUE,
-    "--topic": Takes.VALUE,
-    "--num-records": Takes.VALUE,
-    "--record-size": Takes.VALUE,
-    "--payload-file": Takes.VALUE,
-    "--payload-delimiter": Takes.VALUE,
-    "--payload-monotonic": Takes.NOTHING,
-    "--throughput": Takes.VALUE,
-    "--command-property": Takes.MANY,
-    "--producer-props": Takes.MANY,
-    "--command-config": Takes.VALUE,
-    "--producer.config": Takes.VALUE,
-    "--print-metrics": Takes.NOTHING,
-    "--transactional-id": Takes.VALUE,
-    "--transaction-duration-ms": Takes.VALUE,
-    "--warmup-records": Takes.VALUE,
-    "--reporting-interval": Takes.VALUE,
-}
-_NAME: Final = "kafka-producer-perf-test"
-_EXAMPLE: Final = (
-    f"{_NAME} --bootstrap-server localhost:9092 --topic orders --num-records 1000000 "
-    "--record-size 100 --throughput -1"
-)
 _PAYLOADS: Final = ("--record-size", "--payload-file", "--payload-monotonic")
 _DEPRECATED: Final = (
     "Option {} has been deprecated and will be removed in a future version. Use {} instead."
@@ -85,27 +63,18 @@ class Plan(NamedTuple):
     transaction_ms: int | None
 
 
-def run(words: list[str]) -> int:
-    if not words or "--help" in words or "-h" in words:
-        print(usage(_NAME, FLAGS, _EXAMPLE))
-        return 0
-    try:
-        given = parse(words, FLAGS)
-        _check(given)
-        settings = _settings(given)
-        plan = _plan(given, settings)
-    except (Told, WrongUsage) as error:
-        return complain(f"{_NAME}: error: {error}")
-    return _measure(plan, settings, prints_metrics=given.has("--print-metrics"))
-
-
 # -- the command line -----------------------------------------------------------------------------
 
 
+def _work(given: Given) -> Work:
+    _check(given)
+    settings = _settings(given)
+    plan = _plan(given, settings)
+    return lambda: _measure(plan, settings, prints_metrics=given.has("--print-metrics"))
+
+
 def _check(given: Given) -> None:
-    for flag in ("--topic", "--num-records", "--throughput"):
-        if not given.has(flag):
-            raise Told(f"argument {flag} is required")
+    need_arguments(given, "--topic", "--num-records", "--throughput")
     chosen = [flag for flag in _PAYLOADS if given.has(flag)]
     if not chosen:
         raise Told(f"one of the arguments {' '.join(_PAYLOADS)} is required")
@@ -198,7 +167,7 @@ def _positive(given: Given, flag: str) -> int:
 # -- the run --------------------------------------------------------------------------------------
 
 
-def _measure(plan: Plan, settings: dict[str, str], *, prints_metrics: bool) -> int:
+def _measure(plan: Plan, settings: dict[str, str], *, prints_metrics: bool) -> None:
     servers = settings.pop("bootstrap.servers")
     target = kafka_target(servers, settings)
     statistics = metrics.Statistics()
@@ -220,7 +189,6 @@ def _measure(plan: Plan, settings: dict[str, str], *, prints_metrics: bool) -> i
     if prints_metrics:
         sender.await_statistics(statistics)
         print("\n".join(statistics.producer_lines(settings["client.id"])))
-    return 0
 
 
 class _Sender:
@@ -314,3 +282,20 @@ class _Sender:
 
 def _now_ms() -> float:
     return time.monotonic() * 1000.0
+
+
+run: Final = Tool(
+    "kafka-producer-perf-test",
+    flags(
+        "--bootstrap-server= --broker-list= --topic= --num-records= --record-size= --payload-file= "
+        "--payload-delimiter= --payload-monotonic --throughput= --command-property=… "
+        "--producer-props=… --command-config= --producer.config= --print-metrics "
+        "--transactional-id= --transaction-duration-ms= --warmup-records= --reporting-interval="
+    ),
+    "--bootstrap-server localhost:9092 --topic orders --num-records 1000000 --record-size 100 "
+    "--throughput -1",
+    _work,
+    refused=error_of("kafka-producer-perf-test"),
+    failed=left_to_main,
+    read=read_arguments,
+)

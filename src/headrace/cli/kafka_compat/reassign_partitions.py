@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sized
-from pathlib import Path
 from typing import Final
 
 from headrace.cli.administration import plans, throttles
@@ -22,13 +21,11 @@ from headrace.cli.kafka_compat.administering import (
     as_whole_number,
     bare,
     brokers_in_zookeeper,
-    complain,
     need,
     one_of,
     open_admin,
-    read_flags,
 )
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.java_errors import java_name
 from headrace.cli.kafka_compat.log_dir_moves import (
     describe_moves,
@@ -37,10 +34,11 @@ from headrace.cli.kafka_compat.log_dir_moves import (
     move_states,
     start_moves,
 )
+from headrace.cli.kafka_compat.tool import Tool, Work
+from headrace.cli.small_files import read_text
 from headrace.errors import Error, HeadraceError
 from headrace.types import TopicPartition
 
-_ACTIONS: Final = ("--generate", "--execute", "--verify", "--cancel", "--list")
 _NEEDS: Final = {
     "--generate": ("--topics-to-move-json-file", "--broker-list"),
     "--execute": ("--reassignment-json-file",),
@@ -61,25 +59,6 @@ _TAKES: Final = {
     "--cancel": ("--preserve-throttles", "--timeout"),
     "--list": (),
 }
-FLAGS: Final = {
-    **CONNECTING,
-    "--zookeeper": Takes.VALUE,
-    **dict.fromkeys(_ACTIONS, Takes.NOTHING),
-    "--reassignment-json-file": Takes.VALUE,
-    "--topics-to-move-json-file": Takes.VALUE,
-    "--broker-list": Takes.VALUE,
-    "--disable-rack-aware": Takes.NOTHING,
-    "--throttle": Takes.VALUE,
-    "--replica-alter-log-dirs-throttle": Takes.VALUE,
-    "--timeout": Takes.VALUE,
-    "--additional": Takes.NOTHING,
-    "--preserve-throttles": Takes.NOTHING,
-    "--disallow-replication-factor-change": Takes.NOTHING,
-}
-_EXAMPLE: Final = (
-    "kafka-reassign-partitions --bootstrap-server localhost:9092 --execute "
-    "--reassignment-json-file plan.json --throttle 50000000"
-)
 _DEFAULT_TIMEOUT_MS: Final = 10_000
 _EXISTING: Final = (
     "Cannot execute because there is an existing partition assignment.  Use --additional to "
@@ -94,43 +73,38 @@ _VERIFY: Final = (
 )
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags("kafka-reassign-partitions", words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        action = _checked(given)
-    except HeadraceError as error:
-        return complain(bare(error))
-    try:
-        with open_admin(_servers(given), given.text("--command-config")) as admin:
+def _moves(given: Given) -> Work:
+    action = _checked(given)
+
+    def work() -> None:
+        zookeeper = given.text("--zookeeper") or ""
+        servers = given.text("--bootstrap-server") or brokers_in_zookeeper(zookeeper)
+        with open_admin(servers, given.text("--command-config")) as admin:
             _WORK[action](admin, given)
-    except Told as error:
+
+    return work
+
+
+def _failed(error: HeadraceError, _given: Given) -> int:
+    if isinstance(error, Told):
         print(error)
-        return FAILED
-    except Refused as error:
+    elif isinstance(error, Refused):
         print(f"Error: {java_name(error.error)}: {error}")
-        return FAILED
-    except HeadraceError as error:
+    else:
         print(f"Error: {bare(error)}")
-        return FAILED
-    return 0
+    return FAILED
 
 
 def _checked(given: Given) -> str:
-    action = one_of(given, *_ACTIONS)
+    action = one_of(given, *_WORK)
     if not given.has("--bootstrap-server") and not given.has("--zookeeper"):
         raise Told("Please specify --bootstrap-server")
     need(given, *_NEEDS[action])
-    fitting = {*CONNECTING, "--zookeeper", action, *_NEEDS[action], *_TAKES[action]}
-    for flag in FLAGS:
+    fitting = {*flags(CONNECTING), "--zookeeper", action, *_NEEDS[action], *_TAKES[action]}
+    for flag in run.flags:
         if given.has(flag) and flag not in fitting:
             raise Told(f'Option "[{flag[2:]}]" can\'t be used with action "[{action[2:]}]"')
     return action
-
-
-def _servers(given: Given) -> str:
-    return given.text("--bootstrap-server") or brokers_in_zookeeper(given.needed("--zookeeper"))
 
 
 # -- actions --------------------------------------------------------------------------------------
@@ -332,10 +306,7 @@ def _plan(given: Given) -> Plan:
 
 
 def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise BadPlan(f"Unable to read file {path}") from None
+    return read_text(path, failure=lambda _why: BadPlan(f"Unable to read file {path}"))
 
 
 def _timeout_ms(given: Given) -> int:
@@ -348,3 +319,20 @@ def _commas(ids: Iterable[int]) -> str:
 
 def _s(many: Sized) -> str:
     return "" if len(many) == 1 else "s"
+
+
+run: Final = Tool(
+    "kafka-reassign-partitions",
+    flags(
+        CONNECTING,
+        "--zookeeper=",
+        *_WORK,
+        "--reassignment-json-file= --topics-to-move-json-file= --broker-list= --disable-rack-aware "
+        "--throttle= --replica-alter-log-dirs-throttle= --timeout= --additional "
+        "--preserve-throttles --disallow-replication-factor-change",
+    ),
+    "--bootstrap-server localhost:9092 --execute --reassignment-json-file plan.json "
+    "--throttle 50000000",
+    _moves,
+    failed=_failed,
+)

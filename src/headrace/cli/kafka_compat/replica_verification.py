@@ -16,52 +16,30 @@ from typing import Any, Final
 from headrace.cli.administration.client import Admin, Refused
 from headrace.cli.administration.copies import Copy, OffsetsDiffer, compare
 from headrace.cli.administration.views import TopicView, by_topic
-from headrace.cli.kafka_compat.administering import (
-    FAILED,
-    Told,
-    as_whole_number,
-    bare,
-    complain,
-    need,
-    open_admin,
-    read_flags,
-)
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.administering import FAILED, Told, as_whole_number, need
+from headrace.cli.kafka_compat.flags import Given, flags
+from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster
 from headrace.cli.kafka_compat.topics import topic_pattern
 from headrace.errors import Error, HeadraceError
 from headrace.types import TopicPartition
 from headrace.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
-FLAGS: Final = {
-    "--broker-list": Takes.VALUE,
-    "--bootstrap-server": Takes.VALUE,
-    "--command-config": Takes.VALUE,
-    "--topics-include": Takes.VALUE,
-    "--topic-white-list": Takes.VALUE,
-    "--time": Takes.VALUE,
-    "--fetch-size": Takes.VALUE,
-    "--max-wait-ms": Takes.VALUE,
-    "--report-interval-ms": Takes.VALUE,
-}
 REPORT_INTERVAL_MS: Final = 30_000
-_EXAMPLE: Final = "kafka-replica-verification --broker-list localhost:9092 --topics-include orders"
 _LATEST: Final = -1
 _NO_RACK: Final = "replica-verification"
 _PAUSE_S: Final = 0.2
 
 
-def run(words: list[str], clock: Callable[[], float] = time.monotonic) -> int:
-    try:
-        given = read_flags("kafka-replica-verification", words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
+def plan_with(clock: Callable[[], float]) -> Callable[[Given], Work]:
+    """What the tool does, by this clock."""
+
+    def plan(given: Given) -> Work:
         if not given.has("--bootstrap-server"):
             need(given, "--broker-list")
         servers = given.needed("--broker-list", "--bootstrap-server")
-        with open_admin(servers, given.text("--command-config")) as admin:
-            return _verify(admin, given, clock)
-    except HeadraceError as error:
-        return complain(bare(error))
+        return on_cluster(given, servers, lambda admin, given: _verify(admin, given, clock))
+
+    return plan
 
 
 def _verify(admin: Admin, given: Given, clock: Callable[[], float]) -> int:
@@ -250,3 +228,14 @@ def _say(text: str) -> None:
     now = datetime.now().astimezone()
     print(f"{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03}: {text}")
     sys.stdout.flush()
+
+
+run: Final = Tool(
+    "kafka-replica-verification",
+    flags(
+        "--broker-list= --bootstrap-server= --command-config= --topics-include= "
+        "--topic-white-list= --time= --fetch-size= --max-wait-ms= --report-interval-ms="
+    ),
+    "--broker-list localhost:9092 --topics-include orders",
+    plan_with(time.monotonic),
+)

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from headrace.cli.failures import FAILED, WrongUsage
-from headrace.cli.kafka_compat.flags import Takes, no_flag, parse, read_properties
+from headrace.cli.kafka_compat.flags import flags, no_flag, parse
+from headrace.cli.small_files import read_properties
 
 START_USAGE: Final = (
     "USAGE: kafka-server-start [-daemon] server.properties [--override property=value]*"
@@ -32,7 +33,7 @@ START_USAGE: Final = (
 STOP_USAGE: Final = (
     "USAGE: kafka-server-stop [--process-role=ROLE] [--node-id=ID] [server.properties]"
 )
-_START_FLAGS: Final = {"--override": Takes.PAIRS}
+_START_FLAGS: Final = flags("--override=K=V")
 DAEMON_OUTPUT: Final = "kafkaServer.out"
 _READY: Final = re.compile(r"^broker ready on ", re.MULTILINE)
 _START_TIMEOUT_S: Final = 60.0
@@ -113,11 +114,11 @@ def _start_daemon(words: list[str], wanted: Start) -> int:
     folder = Path(wanted.log_dir or _default_log_dir())
     folder.mkdir(parents=True, exist_ok=True)
     output = folder / DAEMON_OUTPUT
-    code = "import sys; from headrace.cli.kafka_compat import kafka_server_start as run; "
+    tool = [sys.executable, "-m", "headrace.cli.kafka_compat", "kafka-server-start"]
     with output.open("ab") as file:
         begin = file.tell()
         process = subprocess.Popen(
-            [sys.executable, "-c", f"{code}sys.exit(run())", *words],
+            [*tool, *words],
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=file,
@@ -175,7 +176,7 @@ def _to_stop(words: list[str]) -> dict[int, int]:
     files = [word for word in words if not word.startswith("-") and Path(word).exists()]
     given = parse(
         [word for word in words if word not in files],
-        {"--process-role": Takes.VALUE, "--node-id": Takes.VALUE},
+        flags("--process-role= --node-id="),
     )
     role, node_id = given.text("--process-role"), given.number("--node-id")
     folders = [_log_dirs(file) for file in files]

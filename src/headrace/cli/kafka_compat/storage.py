@@ -10,62 +10,27 @@ from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from headrace.cli.kafka_compat.administering import FAILED, Told, bare, complain
-from headrace.cli.kafka_compat.flags import Given, Takes, read_properties
+from headrace.cli.kafka_compat.administering import FAILED, Told
+from headrace.cli.kafka_compat.arguments import read_command
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.release_report import (
     feature_dependencies,
     parse_level,
     version_mapping,
 )
-from headrace.cli.kafka_compat.releases import (
-    METADATA_VERSION,
-    NEWEST,
-    highest,
-    level_of,
-    name_of,
-)
-from headrace.cli.kafka_compat.subcommands import read_command
+from headrace.cli.kafka_compat.releases import METADATA_VERSION, NEWEST, highest, level_of, name_of
+from headrace.cli.kafka_compat.tool import Tool, Work
+from headrace.cli.small_files import read_properties
 from headrace.errors import HeadraceError
 from headrace.types import uuid_to_text
 
 if TYPE_CHECKING:
     from headrace.log.meta_properties import MetaProperties
 
-FLAGS: Final = {
-    "--config": Takes.VALUE,
-    "--cluster-id": Takes.VALUE,
-    "--add-scram": Takes.VALUE,
-    "--ignore-formatted": Takes.NOTHING,
-    "--release-version": Takes.VALUE,
-    "--feature": Takes.VALUE,
-    "--standalone": Takes.NOTHING,
-    "--no-initial-controllers": Takes.NOTHING,
-    "--initial-controllers": Takes.VALUE,
-}
-_COMMANDS: Final = {
-    "info": ("--config",),
-    "format": tuple(FLAGS),
-    "version-mapping": ("--release-version",),
-    "feature-dependencies": ("--feature",),
-    "random-uuid": (),
-}
-_SHORT: Final = {
-    "-c": "--config",
-    "-t": "--cluster-id",
-    "-S": "--add-scram",
-    "-g": "--ignore-formatted",
-    "-r": "--release-version",
-    "-f": "--feature",
-    "-s": "--standalone",
-    "-N": "--no-initial-controllers",
-    "-I": "--initial-controllers",
-    "-h": "--help",
-}
-_EXAMPLE: Final = "kafka-storage format -t $(kafka-storage random-uuid) -c server.properties"
 _OF_A_QUORUM: Final = ("--standalone", "--no-initial-controllers", "--initial-controllers")
 _LEGACY: Final = (
     "The kafka configuration file appears to be for a legacy cluster. Formatting is only supported "
@@ -73,27 +38,18 @@ _LEGACY: Final = (
 )
 
 
-def run(words: list[str]) -> int:
-    try:
-        called = read_command("kafka-storage", words, _COMMANDS, FLAGS, _SHORT, _EXAMPLE)
-        if called is None:
-            return 0
-        command, given = called
-        if command == "random-uuid":
-            print(random_id())
-        elif command == "version-mapping":
-            print("\n".join(version_mapping(given.text("--release-version"))))
-        elif command == "feature-dependencies":
-            if not given.has("--feature"):
-                raise Told("kafka-storage: error: argument --feature/-f is required")
-            print("\n".join(feature_dependencies(given.all("--feature"))))
-        elif command == "info":
-            return _info(_folders(_settings(given)))
-        else:
-            _format(given)
-    except HeadraceError as error:
-        return complain(bare(error))
-    return 0
+def _plan(given: Given) -> Work:
+    return lambda: _WORK[given.command](given)
+
+
+def _version_mapping(given: Given) -> None:
+    print("\n".join(version_mapping(given.text("--release-version"))))
+
+
+def _feature_dependencies(given: Given) -> None:
+    if not given.has("--feature"):
+        raise Told("kafka-storage: error: argument --feature/-f is required")
+    print("\n".join(feature_dependencies(given.all("--feature"))))
 
 
 def random_id() -> str:
@@ -122,7 +78,8 @@ def _folders(settings: Mapping[str, str]) -> list[str]:
 # -- info -----------------------------------------------------------------------------------------
 
 
-def _info(folders: Sequence[str]) -> int:
+def _info(given: Given) -> int:
+    folders = _folders(_settings(given))
     problems: list[str] = []
     found: list[str] = []
     first: MetaProperties | None = None
@@ -248,3 +205,34 @@ def _check_format(given: Given) -> str:
     if level_wanted is None:
         raise Told(f"Unknown release version '{release}'")
     return name_of(level_wanted) or ""
+
+
+_WORK: Final[Mapping[str, Callable[[Given], int | None]]] = {
+    "info": _info,
+    "format": _format,
+    "version-mapping": _version_mapping,
+    "feature-dependencies": _feature_dependencies,
+    "random-uuid": lambda _given: print(random_id()),
+}
+_FLAGS: Final = flags(
+    "--config= --cluster-id= --add-scram= --ignore-formatted --release-version= --feature= "
+    "--standalone --no-initial-controllers --initial-controllers="
+)
+run: Final = Tool(
+    "kafka-storage",
+    _FLAGS,
+    "format -t $(kafka-storage random-uuid) -c server.properties",
+    _plan,
+    read=read_command,
+    commands={
+        "info": ("--config",),
+        "format": tuple(_FLAGS),
+        "version-mapping": ("--release-version",),
+        "feature-dependencies": ("--feature",),
+        "random-uuid": (),
+    },
+    short={
+        **dict(zip(("-c", "-t", "-S", "-g", "-r", "-f", "-s", "-N", "-I"), _FLAGS, strict=True)),
+        "-h": "--help",
+    },
+)

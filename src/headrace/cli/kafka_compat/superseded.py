@@ -11,13 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from headrace.cli.kafka_compat.administering import Told, brokers_in_zookeeper
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.flags import Given
 
-OF_THE_PAST: Final = {
-    "--broker-list": Takes.VALUE,
-    "--zookeeper": Takes.VALUE,
-    "--new-consumer": Takes.NOTHING,
-}
+OF_THE_PAST: Final = "--broker-list= --zookeeper= --new-consumer"
 _NO_MEANING: Final = ("--new-consumer",)
 
 

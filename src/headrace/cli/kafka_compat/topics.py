@@ -13,47 +13,24 @@ from headrace.cli.administration.client import PAGE, Admin, Refused
 from headrace.cli.administration.views import TopicView
 from headrace.cli.kafka_compat.administering import (
     CONNECTING,
-    FAILED,
     Told,
     as_whole_number,
-    bare,
     brokers_in_zookeeper,
     complain,
     need,
     one_of,
-    open_admin,
-    read_flags,
 )
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.flags import Given, flags
+from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster, printed
 from headrace.cli.kafka_compat.topic_report import Filter, report
-from headrace.errors import Error, HeadraceError
+from headrace.errors import Error
 from headrace.types import ZERO_UUID, TopicPartition, uuid_from_text
 
-_ACTIONS: Final = ("--list", "--describe", "--create", "--alter", "--delete")
 _FILTERS: Final = {
     "--under-replicated-partitions": Filter.UNDER_REPLICATED,
     "--unavailable-partitions": Filter.UNAVAILABLE,
     "--under-min-isr-partitions": Filter.UNDER_MIN_ISR,
     "--at-min-isr-partitions": Filter.AT_MIN_ISR,
-}
-FLAGS: Final = {
-    **CONNECTING,
-    "--broker-list": Takes.VALUE,
-    "--zookeeper": Takes.VALUE,
-    **dict.fromkeys(_ACTIONS, Takes.NOTHING),
-    "--topic": Takes.VALUE,
-    "--topic-id": Takes.VALUE,
-    "--partitions": Takes.VALUE,
-    "--replication-factor": Takes.VALUE,
-    "--replica-assignment": Takes.VALUE,
-    "--config": Takes.VALUE,
-    "--delete-config": Takes.VALUE,
-    **dict.fromkeys(_FILTERS, Takes.NOTHING),
-    "--topics-with-overrides": Takes.NOTHING,
-    "--if-exists": Takes.NOTHING,
-    "--if-not-exists": Takes.NOTHING,
-    "--exclude-internal": Takes.NOTHING,
-    "--partition-size-limit-per-response": Takes.VALUE,
 }
 # Which actions a flag goes with; a flag that is not here goes with all.
 _GOES_WITH: Final = {
@@ -68,9 +45,6 @@ _GOES_WITH: Final = {
     "--if-not-exists": ("--create",),
     "--exclude-internal": ("--list", "--describe"),
 }
-_EXAMPLE: Final = (
-    "kafka-topics --bootstrap-server localhost:9092 --create --topic orders --partitions 3"
-)
 _COLLISIONS: Final = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') "
     "could collide. To avoid issues it is best to use either, but not both."
@@ -82,32 +56,20 @@ _NO_VALUE: Final = (
 _MAX_REPLICATION_FACTOR: Final = 32767
 
 
-def run(words: list[str]) -> int:
-    try:
-        given = read_flags("kafka-topics", words, FLAGS, _EXAMPLE)
-        if given is None:
-            return 0
-        action = _checked(given)
+def _plan(given: Given) -> Work:
+    action = _checked(given)
+    servers = given.text("--bootstrap-server", "--broker-list")
+    if servers is None:
         zookeeper = given.text("--zookeeper")
-        servers = given.text("--bootstrap-server", "--broker-list")
-        if servers is None:
-            if zookeeper is None:
-                raise Told("--bootstrap-server must be specified")
-            servers = brokers_in_zookeeper(zookeeper)
-    except HeadraceError as error:
-        return complain(bare(error))
-    try:
-        with open_admin(servers, given.text("--command-config")) as admin:
-            _WORK[action](admin, given)
-    except HeadraceError as error:
-        print(f"Error while executing topic command : {bare(error)}")
-        return FAILED
-    return 0
+        if zookeeper is None:
+            raise Told("--bootstrap-server must be specified")
+        servers = brokers_in_zookeeper(zookeeper)
+    return on_cluster(given, servers, _WORK[action])
 
 
 def _checked(given: Given) -> str:
     """The action, once all flags go together."""
-    action = one_of(given, *_ACTIONS)
+    action = one_of(given, *_WORK)
     if given.has("--delete-config"):
         complain("delete-config option is no longer supported: use kafka-configs")
     if action not in ("--list", "--describe"):
@@ -193,11 +155,11 @@ def _describe(admin: Admin, given: Given) -> None:
 
 
 _WORK: Final = {
-    "--create": _create,
     "--list": _list,
+    "--describe": _describe,
+    "--create": _create,
     "--alter": _alter,
     "--delete": _delete,
-    "--describe": _describe,
 }
 
 
@@ -262,3 +224,21 @@ def parse_assignment(text: str | None) -> list[list[int]]:
         if len(replicas) != len(assignment[0]):
             raise Told(f"Partition {number} has different replication factor: {replicas}")
     return assignment
+
+
+run: Final = Tool(
+    "kafka-topics",
+    flags(
+        CONNECTING,
+        "--broker-list= --zookeeper=",
+        *_WORK,
+        "--topic= --topic-id= --partitions= --replication-factor= --replica-assignment= --config= "
+        "--delete-config=",
+        *_FILTERS,
+        "--topics-with-overrides --if-exists --if-not-exists --exclude-internal "
+        "--partition-size-limit-per-response=",
+    ),
+    "--bootstrap-server localhost:9092 --create --topic orders --partitions 3",
+    _plan,
+    failed=printed("Error while executing topic command : {}"),
+)

@@ -4,95 +4,44 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
+from headrace.cli.administration import transactions
 from headrace.cli.administration.hanging import look_up, open_for, orphans_among
-from headrace.cli.administration.transactions import (
-    ProducerState,
-    describe_producers,
-    describe_transaction,
-    list_transactions,
-    terminate,
-    write_abort,
-)
 from headrace.cli.direct import Brokers, open_brokers
 from headrace.cli.failures import Failure
-from headrace.cli.kafka_compat.administering import (
-    CONNECTING,
-    Told,
-    as_whole_number,
-    bare,
-    complain,
-)
-from headrace.cli.kafka_compat.flags import Given, Takes, read_properties
-from headrace.cli.kafka_compat.subcommands import read_command
-from headrace.cli.target import parse_target
-from headrace.errors import HeadraceError
+from headrace.cli.kafka_compat.administering import CONNECTING, Told, as_whole_number, target_of
+from headrace.cli.kafka_compat.arguments import need_arguments, read_command
+from headrace.cli.kafka_compat.flags import Given, flags
+from headrace.cli.kafka_compat.tool import Tool, Work
 
-FLAGS: Final = {
-    **CONNECTING,
-    "--topic": Takes.VALUE,
-    "--partition": Takes.VALUE,
-    "--start-offset": Takes.VALUE,
-    "--producer-id": Takes.VALUE,
-    "--producer-epoch": Takes.VALUE,
-    "--coordinator-epoch": Takes.VALUE,
-    "--broker-id": Takes.VALUE,
-    "--transactional-id": Takes.VALUE,
-    "--transactionalId": Takes.VALUE,
-    "--duration-filter": Takes.VALUE,
-    "--transactional-id-pattern": Takes.VALUE,
-    "--max-transaction-timeout": Takes.VALUE,
-}
-_COMMANDS: Final = {
-    "list": ("--duration-filter", "--transactional-id-pattern"),
+_SCRIPT: Final = "kafka-transactions.sh"
+_NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "describe": ("--transactional-id",),
-    "describe-producers": ("--broker-id", "--topic", "--partition"),
-    "abort": (
-        "--topic", "--partition", "--start-offset", "--producer-id", "--producer-epoch",
-        "--coordinator-epoch",
-    ),
-    "find-hanging": ("--broker-id", "--max-transaction-timeout", "--topic", "--partition"),
+    "describe-producers": ("--topic", "--partition"),
+    "abort": ("--topic", "--partition"),
     "forceTerminateTransaction": ("--transactionalId",),
-}  # fmt: skip
-_SHORT: Final = {"-h": "--help", "-v": "--version"}
-_EXAMPLE: Final = "kafka-transactions --bootstrap-server localhost:9092 list"
+}
+_OLD_PRODUCER: Final = ("--producer-id", "--producer-epoch", "--coordinator-epoch")
 _MINUTE_MS: Final = 60_000
 _DEFAULT_MINUTES: Final = 15
 
 
-def run(words: list[str]) -> int:
-    try:
-        called = read_command("kafka-transactions", words, _COMMANDS, FLAGS, _SHORT, _EXAMPLE)
-        if called is None:
-            return 0
-        command, given = called
-        servers = given.text("--bootstrap-server")
-        if not servers:
-            raise Told("kafka-transactions.sh: error: argument --bootstrap-server is required")
-        _check(command, given)
-        config = given.text("--command-config")
-        properties = read_properties(config) if config else {}
-        target = parse_target(servers, [f"{key}={value}" for key, value in properties.items()])
+def _plan(given: Given) -> Work:
+    need_arguments(given, "--bootstrap-server", *_NEEDED.get(given.command, ()), tool=_SCRIPT)
+    _check(given.command, given)
+    target = target_of(given.needed("--bootstrap-server"), given.text("--command-config"))
+
+    def work() -> None:
         with open_brokers(target) as brokers:
-            _WORK[command](brokers, given)
-    except HeadraceError as error:
-        return complain(bare(error))
-    return 0
+            _WORK[given.command](brokers, given)
+
+    return work
 
 
 def _check(command: str, given: Given) -> None:
-    needed: dict[str, tuple[str, ...]] = {
-        "describe": ("--transactional-id",),
-        "describe-producers": ("--topic", "--partition"),
-        "abort": ("--topic", "--partition"),
-        "forceTerminateTransaction": ("--transactionalId",),
-    }
-    for flag in needed.get(command, ()):
-        if not given.has(flag):
-            raise Told(f"kafka-transactions.sh: error: argument {flag} is required")
     if command == "find-hanging":
         if not (given.has("--topic") or given.has("--broker-id")):
             raise Told(
@@ -118,7 +67,7 @@ def _list(brokers: Brokers, given: Given) -> None:
     pattern = given.text("--transactional-id-pattern")
     rows = [
         (each.transactional_id, each.coordinator, each.producer_id, each.state)
-        for each in list_transactions(brokers, older_than_ms=older_than_ms)
+        for each in transactions.list_transactions(brokers, older_than_ms=older_than_ms)
         if not pattern or re.fullmatch(pattern, each.transactional_id)
     ]
     _print(("TransactionalId", "Coordinator", "ProducerId", "TransactionState"), rows)
@@ -127,7 +76,7 @@ def _list(brokers: Brokers, given: Given) -> None:
 def _describe(brokers: Brokers, given: Given) -> None:
     name = given.needed("--transactional-id")
     with _failing(f"Failed to describe transaction state of transactional-id `{name}`"):
-        each = describe_transaction(brokers, name)
+        each = transactions.describe_transaction(brokers, name)
     started = each.start_time_ms
     heads = (
         "CoordinatorId", "TransactionalId", "ProducerId", "ProducerEpoch", "TransactionState",
@@ -153,7 +102,7 @@ def _describe_producers(brokers: Brokers, given: Given) -> None:
     broker = as_whole_number(given, "--broker-id")
     where = "leader" if broker is None else f"broker {broker}"
     with _failing(f"Failed to describe producers for partition {topic}-{partition} on {where}"):
-        found = describe_producers(brokers, topic, [partition], broker_id=broker)
+        found = transactions.describe_producers(brokers, topic, [partition], broker_id=broker)
     heads = (
         "ProducerId", "ProducerEpoch", "LatestCoordinatorEpoch", "LastSequence", "LastTimestamp",
         "CurrentTransactionStartOffset",
@@ -176,14 +125,14 @@ def _abort(brokers: Brokers, given: Given) -> None:
     topic, partition = _place(given)
     start_offset = as_whole_number(given, "--start-offset")
     if start_offset is None:
-        numbers = [as_whole_number(given, flag) or 0 for flag in _COMMANDS["abort"][3:]]
+        numbers = [as_whole_number(given, flag) or 0 for flag in _OLD_PRODUCER]
         producer_id, epoch, coordinator_epoch = numbers
-        producer = ProducerState(
+        producer = transactions.ProducerState(
             topic, partition, producer_id, epoch, max(coordinator_epoch, 0), None, None, None
         )
     else:
         with _failing(f"Failed to validate producer state for partition {topic}-{partition}"):
-            found = describe_producers(brokers, topic, [partition])
+            found = transactions.describe_producers(brokers, topic, [partition])
         matching = [each for each in found if each.start_offset == start_offset]
         if not matching:
             raise Told(
@@ -192,7 +141,7 @@ def _abort(brokers: Brokers, given: Given) -> None:
             )
         producer = matching[0]
     with _failing(f"Failed to abort transaction of producer {producer.producer_id}"):
-        write_abort(brokers, producer)
+        transactions.write_abort(brokers, producer)
 
 
 def _find_hanging(brokers: Brokers, given: Given) -> None:
@@ -202,7 +151,7 @@ def _find_hanging(brokers: Brokers, given: Given) -> None:
     number = as_whole_number(given, "--partition")
     topic = given.text("--topic")
     now_ms = _now_ms()
-    candidates: list[ProducerState] = []
+    candidates: list[transactions.ProducerState] = []
     for name in brokers.topics() if topic is None else [topic]:
         with _failing("Failed to describe 1 topics"):
             held = brokers.replicas(name)
@@ -212,7 +161,7 @@ def _find_hanging(brokers: Brokers, given: Given) -> None:
             if number in (None, each) and (broker is None or broker in replicas)
         ]
         with _failing(f"Failed to describe producers for {len(partitions)} partitions"):
-            found = describe_producers(brokers, name, partitions, broker_id=broker)
+            found = transactions.describe_producers(brokers, name, partitions, broker_id=broker)
         candidates += open_for(found, older_than_ms=limit_ms, now_ms=now_ms)
     known = look_up(brokers, {each.producer_id for each in candidates})
     heads = (
@@ -238,7 +187,7 @@ def _find_hanging(brokers: Brokers, given: Given) -> None:
 def _force_terminate(brokers: Brokers, given: Given) -> None:
     name = given.needed("--transactionalId")
     with _failing(f"Failed to force terminate transactionalId `{name}`"):
-        terminate(brokers, name)
+        transactions.terminate(brokers, name)
 
 
 _WORK: Final = {
@@ -281,3 +230,26 @@ def _print(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     widths = [max(len(cells[place]) for cells in texts) for place in range(len(heads))]
     for cells in texts:
         print("".join(f"{c.ljust(w)}\t" for c, w in zip(cells, widths, strict=True)))
+
+
+run: Final = Tool(
+    "kafka-transactions",
+    flags(
+        CONNECTING,
+        "--topic= --partition= --start-offset= --producer-id= --producer-epoch= "
+        "--coordinator-epoch= --broker-id= --transactional-id= --transactionalId= "
+        "--duration-filter= --transactional-id-pattern= --max-transaction-timeout=",
+    ),
+    "--bootstrap-server localhost:9092 list",
+    _plan,
+    read=read_command,
+    commands={
+        "list": ("--duration-filter", "--transactional-id-pattern"),
+        "describe": ("--transactional-id",),
+        "describe-producers": ("--broker-id", "--topic", "--partition"),
+        "abort": ("--topic", "--partition", "--start-offset", *_OLD_PRODUCER),
+        "find-hanging": ("--broker-id", "--max-transaction-timeout", "--topic", "--partition"),
+        "forceTerminateTransaction": ("--transactionalId",),
+    },
+    short={"-h": "--help", "-v": "--version"},
+)

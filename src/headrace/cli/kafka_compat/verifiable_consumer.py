@@ -5,58 +5,30 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from headrace.cli.failures import WrongUsage
 from headrace.cli.kafka import open_consumer
-from headrace.cli.kafka_compat.administering import Told, complain
+from headrace.cli.kafka_compat.administering import Told
+from headrace.cli.kafka_compat.arguments import error_of, need_arguments, read_arguments
 from headrace.cli.kafka_compat.clients import kafka_target
-from headrace.cli.kafka_compat.events import configured, emit, need_arguments
-from headrace.cli.kafka_compat.flags import Given, Takes, parse, usage
+from headrace.cli.kafka_compat.events import configured, emit
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.signals import counted
+from headrace.cli.kafka_compat.tool import Tool, Work, left_to_main
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from confluent_kafka import Consumer, Message
 
-FLAGS: Final = {
-    "--topic": Takes.VALUE,
-    "--bootstrap-server": Takes.VALUE,
-    "--broker-list": Takes.VALUE,
-    "--group-id": Takes.VALUE,
-    "--group-protocol": Takes.VALUE,
-    "--group-remote-assignor": Takes.VALUE,
-    "--group-instance-id": Takes.VALUE,
-    "--max-messages": Takes.VALUE,
-    "--session-timeout": Takes.VALUE,
-    "--verbose": Takes.NOTHING,
-    "--enable-autocommit": Takes.NOTHING,
-    "--reset-policy": Takes.VALUE,
-    "--assignment-strategy": Takes.VALUE,
-    "--consumer.config": Takes.VALUE,
-    "--command-config": Takes.VALUE,
-}
-_NAME: Final = "verifiable-consumer"
-_EXAMPLE: Final = (
-    "kafka-verifiable-consumer --bootstrap-server localhost:9092 --topic orders --group-id readers"
-)
 _BATCH: Final = 500
 _POLL_S: Final = 0.2
 
 
-def run(words: list[str]) -> int:
-    if not words or "--help" in words or "-h" in words:
-        print(usage(f"kafka-{_NAME}", FLAGS, _EXAMPLE))
-        return 0
-    try:
-        given = parse(words, FLAGS)
-        servers = given.text("--bootstrap-server", "--broker-list")
-        if servers is None:
-            raise Told("one of the arguments --bootstrap-server is required")
-        need_arguments(given, "--topic", "--group-id")
-        consumer = open_consumer(kafka_target(servers, _settings(given)), {})
-    except (Told, WrongUsage) as error:
-        return complain(f"{_NAME}: error: {error}")
-    return _Run(given, consumer).run()
+def _plan(given: Given) -> Work:
+    servers = given.text("--bootstrap-server", "--broker-list")
+    if servers is None:
+        raise Told("one of the arguments --bootstrap-server is required")
+    need_arguments(given, "--topic", "--group-id")
+    return _Run(given, open_consumer(kafka_target(servers, _settings(given)), {})).run
 
 
 def _settings(given: Given) -> dict[str, str]:
@@ -177,3 +149,19 @@ def _on_revoke(_consumer: Consumer, partitions: list[Any]) -> None:
     emit(
         "partitions_revoked", partitions=[_place(each.topic, each.partition) for each in partitions]
     )
+
+
+run: Final = Tool(
+    "kafka-verifiable-consumer",
+    flags(
+        "--topic= --bootstrap-server= --broker-list= --group-id= --group-protocol= "
+        "--group-remote-assignor= --group-instance-id= --max-messages= --session-timeout= "
+        "--verbose --enable-autocommit --reset-policy= --assignment-strategy= --consumer.config= "
+        "--command-config="
+    ),
+    "--bootstrap-server localhost:9092 --topic orders --group-id readers",
+    _plan,
+    refused=error_of("verifiable-consumer"),
+    failed=left_to_main,
+    read=read_arguments,
+)

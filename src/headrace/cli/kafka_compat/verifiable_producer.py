@@ -6,15 +6,16 @@ import time
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from headrace.cli.failures import WrongUsage
 from headrace.cli.kafka import open_producer
-from headrace.cli.kafka_compat.administering import Told, complain
+from headrace.cli.kafka_compat.administering import Told
+from headrace.cli.kafka_compat.arguments import error_of, need_arguments, read_arguments
 from headrace.cli.kafka_compat.clients import kafka_target
-from headrace.cli.kafka_compat.events import configured, emit, need_arguments
-from headrace.cli.kafka_compat.flags import Given, Takes, parse, usage
+from headrace.cli.kafka_compat.events import configured, emit
+from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.java_errors import java_name
 from headrace.cli.kafka_compat.perf.pacing import Pace
 from headrace.cli.kafka_compat.signals import counted
+from headrace.cli.kafka_compat.tool import Tool, Work, left_to_main
 from headrace.errors import Error
 
 if TYPE_CHECKING:
@@ -22,45 +23,20 @@ if TYPE_CHECKING:
 
     from confluent_kafka import KafkaError, Message, Producer
 
-FLAGS: Final = {
-    "--topic": Takes.VALUE,
-    "--bootstrap-server": Takes.VALUE,
-    "--broker-list": Takes.VALUE,
-    "--max-messages": Takes.VALUE,
-    "--throughput": Takes.VALUE,
-    "--acks": Takes.VALUE,
-    "--producer.config": Takes.VALUE,
-    "--command-config": Takes.VALUE,
-    "--message-create-time": Takes.VALUE,
-    "--value-prefix": Takes.VALUE,
-    "--repeating-keys": Takes.VALUE,
-}
-_NAME: Final = "verifiable-producer"
-_EXAMPLE: Final = (
-    "kafka-verifiable-producer --bootstrap-server localhost:9092 --topic orders --max-messages 100"
-)
 _FLUSH_S: Final = 60.0
 _WAIT_S: Final = 0.05
 
 
-def run(words: list[str]) -> int:
-    if not words or "--help" in words or "-h" in words:
-        print(usage(f"kafka-{_NAME}", FLAGS, _EXAMPLE))
-        return 0
-    try:
-        given = parse(words, FLAGS)
-        need_arguments(given, "--topic")
-        servers = given.text("--bootstrap-server", "--broker-list")
-        if servers is None:
-            raise Told("one of the arguments --bootstrap-server is required")
-        acks = given.text("--acks") or "-1"
-        if acks not in ("0", "1", "-1"):
-            raise Told(f"argument --acks: invalid choice: '{acks}' (choose from {{0,1,-1}})")
-        settings = {"acks": acks, "retries": "0", **configured(given, "--producer.config")}
-        run_ = _Run(given, open_producer(kafka_target(servers, settings), {"linger.ms": 5}))
-    except (Told, WrongUsage) as error:
-        return complain(f"{_NAME}: error: {error}")
-    return run_.run()
+def _plan(given: Given) -> Work:
+    need_arguments(given, "--topic")
+    servers = given.text("--bootstrap-server", "--broker-list")
+    if servers is None:
+        raise Told("one of the arguments --bootstrap-server is required")
+    acks = given.text("--acks") or "-1"
+    if acks not in ("0", "1", "-1"):
+        raise Told(f"argument --acks: invalid choice: '{acks}' (choose from {{0,1,-1}})")
+    settings = {"acks": acks, "retries": "0", **configured(given, "--producer.config")}
+    return _Run(given, open_producer(kafka_target(servers, settings), {"linger.ms": 5})).run
 
 
 class _Run:
@@ -163,3 +139,18 @@ def _java_class(error: KafkaError) -> str:
     code = error.code()
     known = {each.value for each in Error}
     return java_name(Error(code) if code in known else Error.REQUEST_TIMED_OUT)
+
+
+run: Final = Tool(
+    "kafka-verifiable-producer",
+    flags(
+        "--topic= --bootstrap-server= --broker-list= --max-messages= --throughput= --acks= "
+        "--producer.config= --command-config= --message-create-time= --value-prefix= "
+        "--repeating-keys="
+    ),
+    "--bootstrap-server localhost:9092 --topic orders --max-messages 100",
+    _plan,
+    refused=error_of("verifiable-producer"),
+    failed=left_to_main,
+    read=read_arguments,
+)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from headrace.cli.failures import FAILED, Failure, WrongUsage
-from headrace.cli.kafka_compat.flags import read_properties
+from headrace.cli.small_files import read_properties
 
 if TYPE_CHECKING:
     from headrace.coordination.zookeeper.server import ZooKeeperServer

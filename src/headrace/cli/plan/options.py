@@ -4,99 +4,57 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-import typer
-
+from headrace.cli.parameters import option
 from headrace.cli.plan.advice import Storage
 
-Rate: TypeAlias = Annotated[
-    float | None,
-    typer.Option("--rate", min=0, help="Messages per second at peak.", show_default=False),
-]
+Rate: TypeAlias = Annotated[float | None, option("--rate", "Messages per second at peak.", min=0)]
 MessageSize: TypeAlias = Annotated[
-    str,
-    typer.Option("--message-size", metavar="SIZE", help="Size of a message, after compression."),
+    str, option("--message-size SIZE", "Size of a message, after compression.")
 ]
-Retention: TypeAlias = Annotated[
-    str, typer.Option("--retention", metavar="TIME", help="How long records are kept.")
-]
-Replicas: TypeAlias = Annotated[int, typer.Option("--replicas", min=1, help="Replication factor.")]
+Retention: TypeAlias = Annotated[str, option("--retention TIME", "How long records are kept.")]
+Replicas: TypeAlias = Annotated[int, option("--replicas", "Replication factor.", min=1)]
 Consumers: TypeAlias = Annotated[
-    int, typer.Option("--consumers", min=0, help="Consumer groups that read every message.")
+    int, option("--consumers", "Consumer groups that read every message.", min=0)
 ]
 Growth: TypeAlias = Annotated[
-    float, typer.Option("--growth", min=0, help="Expected growth in percent, added to --rate.")
+    float, option("--growth", "Expected growth in percent, added to --rate.", min=0)
 ]
 ProducerRate: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--producer-rate",
-        metavar="SIZE/s",
-        help="p: throughput of a producer into one partition.",
-        show_default=False,
-    ),
+    str | None, option("--producer-rate SIZE/s", "p: throughput of a producer into one partition.")
 ]
 ConsumerRate: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--consumer-rate",
-        metavar="SIZE/s",
-        help="c: throughput of a consumer from one partition.",
-        show_default=False,
-    ),
+    str | None, option("--consumer-rate SIZE/s", "c: throughput of a consumer from one partition.")
 ]
 Partitions: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--partitions", min=1, help="Use this number instead of max(t/p, t/c).", show_default=False
-    ),
+    int | None, option("--partitions", "Use this number instead of max(t/p, t/c).", min=1)
 ]
 Brokers: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--brokers",
-        min=1,
-        help="Use this number of brokers instead of computing it.",
-        show_default=False,
-    ),
+    int | None, option("--brokers", "Use this number of brokers instead of computing it.", min=1)
 ]
-Disk: TypeAlias = Annotated[
-    str, typer.Option("--disk", metavar="SIZE", help="Disk space of one broker.")
-]
+Disk: TypeAlias = Annotated[str, option("--disk SIZE", "Disk space of one broker.")]
 DiskSpeed: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--disk-speed", metavar="SIZE/s", help="Sequential write speed of all disks of one broker."
-    ),
+    str, option("--disk-speed SIZE/s", "Sequential write speed of all disks of one broker.")
 ]
-Network: TypeAlias = Annotated[
-    str, typer.Option("--network", metavar="SIZE/s", help="Network bandwidth of one broker.")
-]
+Network: TypeAlias = Annotated[str, option("--network SIZE/s", "Network bandwidth of one broker.")]
 BrokerRate: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--broker-rate",
-        metavar="SIZE/s",
-        help="What one broker moves on its core, records in and out; headrace bench measures it.",
+    option(
+        "--broker-rate SIZE/s",
+        "What one broker moves on its core, records in and out; headrace bench measures it.",
     ),
 ]
-Memory: TypeAlias = Annotated[
-    str, typer.Option("--memory", metavar="SIZE", help="Memory of one broker's machine.")
-]
+Memory: TypeAlias = Annotated[str, option("--memory SIZE", "Memory of one broker's machine.")]
 BufferTime: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--buffer-time", metavar="TIME", help="How long writes stay in the page cache: 30s to 1m."
-    ),
+    str, option("--buffer-time TIME", "How long writes stay in the page cache: 30s to 1m.")
 ]
-StorageKind: TypeAlias = Annotated[Storage, typer.Option("--storage", help="Kind of disks.")]
+StorageKind: TypeAlias = Annotated[Storage, option("--storage", "Kind of disks.")]
 SharedDisks: TypeAlias = Annotated[
-    bool,
-    typer.Option("--shared-disks", help="The operating system or ZooKeeper use the same disks."),
+    bool, option("--shared-disks", "The operating system or ZooKeeper use the same disks.")
 ]
 DataCentres: TypeAlias = Annotated[
-    int, typer.Option("--data-centres", min=1, help="Data centres that the cluster spans.")
+    int, option("--data-centres", "Data centres that the cluster spans.", min=1)
 ]
 MinInsyncReplicas: TypeAlias = Annotated[
-    int, typer.Option("--min-insync-replicas", min=1, help="min.insync.replicas of the topics.")
+    int, option("--min-insync-replicas", "min.insync.replicas of the topics.", min=1)
 ]
-Tls: TypeAlias = Annotated[bool, typer.Option("--tls", help="Connections are encrypted.")]
+Tls: TypeAlias = Annotated[bool, option("--tls", "Connections are encrypted.")]

@@ -16,6 +16,7 @@ from headrace.cli.failures import DEBUG, WrongUsage
 from headrace.cli.group.options import YesFlag
 from headrace.cli.options import NONE_GIVEN, OutputOption, parse_pairs
 from headrace.cli.output import Output
+from headrace.cli.parameters import argument, option
 from headrace.cli.run.brokers import Origin
 from headrace.cli.run.request import Connector, RunRequest, default_state
 
@@ -27,80 +28,55 @@ _EPILOG: Final = (
 )
 
 PipelineArgument = Annotated[
-    str | None,
-    typer.Argument(metavar="MODULE:FUNCTION", help="Or path/to/file.py:FUNCTION."),
+    str | None, argument("MODULE:FUNCTION", "Or path/to/file.py:FUNCTION.")
 ]
 MasterOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="URL",
-        help="local[*], spark://…, yarn, k8s://…, sc://… Default: $HEADRACE_MASTER, or Spark's.",
+    option(
+        "URL", "local[*], spark://…, yarn, k8s://…, sc://… Default: $HEADRACE_MASTER, or Spark's."
     ),
 ]
 ServersOption = Annotated[
     str | None,
-    typer.Option(
-        "--bootstrap-server",
-        "--bootstrap-servers",
-        "-b",
-        metavar="HOST:PORT,…",
+    option(
+        "--bootstrap-server --bootstrap-servers -b HOST:PORT,…",
+        "Brokers to use. Default: those of 127.0.0.1:9092 if there are any, else its own.",
         envvar="HEADRACE_BOOTSTRAP_SERVERS",
-        help="Brokers to use. Default: those of 127.0.0.1:9092 if there are any, else its own.",
     ),
 ]
 BrokerFlag = Annotated[
     bool | None,
-    typer.Option(
+    option(
         "--broker/--no-broker",
-        help="Start a broker of its own, whatever else is named; or do not start one.",
-        show_default=False,
+        "Start a broker of its own, whatever else is named; or do not start one.",
     ),
 ]
 NameOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Under which progress is kept. Default: MODULE.FUNCTION."),
+    str | None, option("NAME", "Under which progress is kept. Default: MODULE.FUNCTION.")
 ]
-SetOption = Annotated[
-    list[str],
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="A setting of Spark; may be repeated.",
-        show_default=False,
-    ),
-]
-OnceFlag = Annotated[bool, typer.Option("--once", help="Process what is there now, then end.")]
+SetOption = Annotated[list[str], option("--set KEY=VALUE", "A setting of Spark; may be repeated.")]
+OnceFlag = Annotated[bool, option("--once", "Process what is there now, then end.")]
 StateOption = Annotated[
     Path | None,
-    typer.Option(
-        metavar="DIR",
+    option(
+        "DIR",
+        "Where runs keep checkpoints. Default: headrace-pipelines in the user's data.",
         envvar="HEADRACE_STATE",
-        help="Where runs keep checkpoints. Default: headrace-pipelines in the user's data.",
     ),
 ]
-RestartsOption = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Failures in a row before it gives up.")
-]
+RestartsOption = Annotated[int, option("N", "Failures in a row before it gives up.", min=0)]
 StopTimeoutOption = Annotated[
-    float, typer.Option(min=0, metavar="SECONDS", help="How long a batch may take to finish.")
+    float, option("SECONDS", "How long a batch may take to finish.", min=0)
 ]
 ConnectorOption = Annotated[
     Connector, typer.Option(help="jar: also fetch Spark's own Kafka connector from Maven.")
 ]
-UiFlag = Annotated[
-    bool | None, typer.Option("--ui/--no-ui", help="Spark's web pages.", show_default=False)
-]
-ListFlag = Annotated[bool, typer.Option("--list", help="Show the runs and what they last did.")]
-StopOption = Annotated[
-    str | None, typer.Option("--stop", metavar="NAME", help="Stop a run after its current batch.")
-]
+UiFlag = Annotated[bool | None, option("--ui/--no-ui", "Spark's web pages.")]
+ListFlag = Annotated[bool, option("--list", "Show the runs and what they last did.")]
+StopOption = Annotated[str | None, option("--stop NAME", "Stop a run after its current batch.")]
 ResetOption = Annotated[
     str | None,
-    typer.Option(
-        "--reset",
-        metavar="NAME",
-        help="Remove a run's checkpoints; the next run starts from the beginning.",
-    ),
+    option("--reset NAME", "Remove a run's checkpoints; the next run starts from the beginning."),
 ]
 
 

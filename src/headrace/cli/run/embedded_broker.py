@@ -16,7 +16,6 @@ import sys
 import threading
 from collections import deque
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Final, Self
 
 from headrace.cli.failures import Failure
@@ -51,16 +50,11 @@ class EmbeddedBroker:
         reader.start()
         if not self._answered.wait(START_TIMEOUT_S) or not self.bootstrap_servers:
             self._process.kill()
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise Failure(f"the embedded broker did not start: {self.last_line}")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
         self._process.stdin.close()

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from headrace.cli.group.remove import confirm
+from headrace.cli.options import confirm
 from headrace.cli.output import Output, emit, table
 from headrace.pipelines.run.folder import RunFolder, RunReport, list_runs
 

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
-from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.options import NONE_GIVEN, OutputOption
+from headrace.cli.failures import WrongUsage
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, confirm
 from headrace.cli.output import Output, emit_rows
+from headrace.cli.parameters import option
 from headrace.cli.schema.files import FileArgument, ReferenceOption, TypeOption, read_draft
-from headrace.cli.schema.registry import (
-    DEFAULT_URL,
-    Refused,
-    Registry,
-    RegistryOption,
-    RegistryProperties,
-    SubjectArgument,
-)
+from headrace.cli.schema.registry import Refused, Registry, ServerOptions, SubjectArgument
 
 _SOFT_DELETED = (40404, 40406)
 
@@ -29,27 +22,19 @@ def register_schema(
     schema_type: TypeOption = None,
     reference: ReferenceOption = NONE_GIVEN,
     normalize: Annotated[
-        bool,
-        typer.Option(
-            "--normalize", help="Normalize the schema before it is compared and registered."
-        ),
+        bool, option("--normalize", "Normalize the schema before it is compared and registered.")
     ] = False,
     schema_id: Annotated[
-        int | None,
-        typer.Option("--id", min=0, metavar="ID", help="Register with this id; needs mode IMPORT."),
+        int | None, option("--id ID", "Register with this id; needs mode IMPORT.", min=0)
     ] = None,
     version: Annotated[
-        int | None,
-        typer.Option(
-            "--version", min=1, metavar="N", help="Register as this version; needs mode IMPORT."
-        ),
+        int | None, option("--version N", "Register as this version; needs mode IMPORT.", min=1)
     ] = None,
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Register a schema; an existing one keeps its version and id."""
-    with Registry(registry, properties) as server:
+    with server:
         body = read_draft(file, schema_type, reference).as_request()
         body |= {
             key: given
@@ -68,17 +53,13 @@ def register_schema(
 def delete(
     subject: SubjectArgument,
     version: Annotated[
-        str | None,
-        typer.Option(
-            "--version", "-v", metavar="N|latest", help="Only this version. Default: all."
-        ),
+        str | None, option("--version -v N|latest", "Only this version. Default: all.")
     ] = None,
     permanent: Annotated[
-        bool, typer.Option("--permanent", help="Hard delete: the id can no longer be read.")
+        bool, option("--permanent", "Hard delete: the id can no longer be read.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    yes: Annotated[bool, option("--yes -y", "Do not ask for confirmation.")] = False,
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Delete a subject or one version. Asks for confirmation on a terminal."""
@@ -88,9 +69,8 @@ def delete(
         )
     what = subject if version is None else f"{subject} version {version}"
     manner = "for good" if permanent else "(it can be registered again under the same id)"
-    if not yes and sys.stdin.isatty() and not typer.confirm(f"Delete {what} {manner}?"):
-        raise Failure("nothing was deleted")
-    with Registry(registry, properties) as server:
+    confirm(f"Delete {what} {manner}?", yes=yes)
+    with server:
         path = (
             ["subjects", subject] if version is None else ["subjects", subject, "versions", version]
         )

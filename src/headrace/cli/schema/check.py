@@ -10,8 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from headrace.cli.options import NONE_GIVEN, OutputOption
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption
 from headrace.cli.output import Output, emit
+from headrace.cli.parameters import option
 from headrace.cli.schema.files import (
     Draft,
     FileArgument,
@@ -19,13 +20,7 @@ from headrace.cli.schema.files import (
     TypeOption,
     read_draft,
 )
-from headrace.cli.schema.registry import (
-    DEFAULT_URL,
-    Registry,
-    RegistryOption,
-    RegistryProperties,
-    SubjectArgument,
-)
+from headrace.cli.schema.registry import Registry, ServerOptions, SubjectArgument
 
 INCOMPATIBLE = 1
 
@@ -35,21 +30,18 @@ def check(
     file: FileArgument,
     version: Annotated[
         str | None,
-        typer.Option(
-            "--version",
-            "-v",
-            metavar="N|latest",
-            help="Compare with this version. Default: as the compatibility level requires.",
+        option(
+            "--version -v N|latest",
+            "Compare with this version. Default: as the compatibility level requires.",
         ),
     ] = None,
     schema_type: TypeOption = None,
     reference: ReferenceOption = NONE_GIVEN,
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> int:
     """Check a schema against a subject; exit code 1 if it is not compatible."""
-    with Registry(registry, properties) as server:
+    with server:
         draft = read_draft(file, schema_type, reference)
         path = ["compatibility", "subjects", subject, "versions"]
         if version is not None:

@@ -12,15 +12,10 @@ import typer
 
 from headrace.cli.completion import complete_subject
 from headrace.cli.failures import WrongUsage
-from headrace.cli.options import NONE_GIVEN, OutputOption
+from headrace.cli.options import MADE, OutputOption
 from headrace.cli.output import Output, emit, emit_rows
-from headrace.cli.schema.registry import (
-    DEFAULT_URL,
-    Refused,
-    Registry,
-    RegistryOption,
-    RegistryProperties,
-)
+from headrace.cli.parameters import argument, option
+from headrace.cli.schema.registry import Refused, Registry, ServerOptions
 
 AVRO = "AVRO"
 """The format of a schema whose answer names none."""
@@ -29,18 +24,15 @@ AVRO = "AVRO"
 def list_schemas(
     pattern: Annotated[str, typer.Argument(help="Shell pattern, such as 'orders*'.")] = "*",
     versions: Annotated[
-        bool, typer.Option("--versions", help="List every version, not only the latest.")
+        bool, option("--versions", "List every version, not only the latest.")
     ] = False,
-    deleted: Annotated[
-        bool, typer.Option("--deleted", help="Include soft-deleted versions.")
-    ] = False,
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    deleted: Annotated[bool, option("--deleted", "Include soft-deleted versions.")] = False,
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List subjects with the id and format of their last version."""
     query = {"latestOnly": not versions, "deleted": deleted, "subjectPrefix": _prefix(pattern)}
-    with Registry(registry, properties) as server:
+    with server:
         found = list(server.pages("schemas", query=query))
     rows = [
         {
@@ -65,40 +57,27 @@ def _prefix(pattern: str) -> str | None:
 
 
 def get(
-    subject: Annotated[
-        str | None,
-        typer.Argument(metavar="[SUBJECT]", autocompletion=complete_subject, show_default=False),
-    ] = None,
-    version: Annotated[
-        str, typer.Option("--version", "-v", metavar="N|latest", help="The version.")
-    ] = "latest",
-    schema_id: Annotated[
-        int | None, typer.Option("--id", metavar="ID", help="By id instead of subject.")
-    ] = None,
-    guid: Annotated[
-        str | None, typer.Option("--guid", metavar="GUID", help="By GUID instead of subject.")
-    ] = None,
+    subject: Annotated[str | None, argument("[SUBJECT]", autocompletion=complete_subject)] = None,
+    version: Annotated[str, option("--version -v N|latest", "The version.")] = "latest",
+    schema_id: Annotated[int | None, option("--id ID", "By id instead of subject.")] = None,
+    guid: Annotated[str | None, option("--guid GUID", "By GUID instead of subject.")] = None,
     form: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            metavar="FORM",
-            help="Another form of the text: resolved (Avro, references put in), serialized "
+        option(
+            "--format FORM",
+            "Another form of the text: resolved (Avro, references put in), serialized "
             "(Protobuf, a descriptor in base64).",
         ),
     ] = None,
-    raw: Annotated[
-        bool, typer.Option("--raw", help="The text alone, as it is registered.")
-    ] = False,
-    deleted: Annotated[bool, typer.Option("--deleted", help="Also if it is soft-deleted.")] = False,
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    raw: Annotated[bool, option("--raw", "The text alone, as it is registered.")] = False,
+    deleted: Annotated[bool, option("--deleted", "Also if it is soft-deleted.")] = False,
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show one schema: of a subject, or by its id or GUID."""
     if sum(given is not None for given in (subject, schema_id, guid)) != 1:
         raise WrongUsage("one of SUBJECT, --id and --guid is needed", "give exactly one of them")
-    with Registry(registry, properties) as server:
+    with server:
         query = {"format": form, "deleted": deleted or None}
         if subject is not None:
             found = get_version(server, subject, version, query)

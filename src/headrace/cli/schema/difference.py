@@ -12,36 +12,25 @@ from typing import Annotated, Any
 import typer
 
 from headrace.cli.failures import Failure
-from headrace.cli.options import NONE_GIVEN, OutputOption
+from headrace.cli.options import MADE, OutputOption
 from headrace.cli.output import Output, emit
+from headrace.cli.parameters import argument
 from headrace.cli.schema.changes import Change, changes, line_changes
 from headrace.cli.schema.contents import AVRO, get_version
-from headrace.cli.schema.registry import (
-    DEFAULT_URL,
-    Registry,
-    RegistryOption,
-    RegistryProperties,
-    SubjectArgument,
-)
+from headrace.cli.schema.registry import Registry, ServerOptions, SubjectArgument
 
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "reordered": "~"}
 
 
 def diff(
     subject: SubjectArgument,
-    first: Annotated[
-        str | None,
-        typer.Argument(metavar="[FROM]", help="Default: the one before TO.", show_default=False),
-    ] = None,
-    second: Annotated[
-        str, typer.Argument(metavar="[TO]", help="Default: latest.", show_default=False)
-    ] = "latest",
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    first: Annotated[str | None, argument("[FROM]", "Default: the one before TO.")] = None,
+    second: Annotated[str, argument("[TO]", "Default: latest.", show_default=False)] = "latest",
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show what changed between two versions, and whether each reads what the other wrote."""
-    with Registry(registry, properties) as server:
+    with server:
         after = get_version(server, subject, second)
         before = get_version(server, subject, first or _previous(server, subject, after["version"]))
         found = _compare(before, after)

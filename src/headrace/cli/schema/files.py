@@ -6,15 +6,14 @@ The format is told by `--type`, or else by the end of the file's name. Reference
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
-import typer
-
 from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.parameters import argument, option
+from headrace.cli.small_files import read_text
 
 MAX_SCHEMA_BYTES: Final = 10 << 20
 _SUFFIXES: Final = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
@@ -28,22 +27,13 @@ class Type(StrEnum):
     PROTOBUF = "protobuf"
 
 
-FileArgument: TypeAlias = Annotated[
-    str,
-    typer.Argument(metavar="FILE", help="The schema; - reads standard input.", show_default=False),
-]
+FileArgument: TypeAlias = Annotated[str, argument("FILE", "The schema; - reads standard input.")]
 TypeOption: TypeAlias = Annotated[
-    Type | None,
-    typer.Option("--type", "-t", help="Schema type. Default: from the file name, else avro."),
+    Type | None, option("--type -t", "Schema type. Default: from the file name, else avro.")
 ]
 ReferenceOption: TypeAlias = Annotated[
     list[str],
-    typer.Option(
-        "--reference",
-        metavar="NAME=SUBJECT:VERSION",
-        help="A reference to another subject; may be repeated.",
-        show_default=False,
-    ),
+    option("--reference NAME=SUBJECT:VERSION", "A reference to another subject; may be repeated."),
 ]
 
 
@@ -65,7 +55,8 @@ class Draft(NamedTuple):
 def read_draft(path: str, given: Type | None, references: Sequence[str]) -> Draft:
     """The schema in a file."""
     schema_type = given.value.upper() if given else _SUFFIXES.get(Path(path).suffix, "AVRO")
-    return Draft(schema_type, _read(path), tuple(map(parse_reference, references)))
+    text = read_text(path, f"the schema {path}", failure=Failure, max_bytes=MAX_SCHEMA_BYTES)
+    return Draft(schema_type, text, tuple(map(parse_reference, references)))
 
 
 def parse_reference(text: str) -> dict[str, Any]:
@@ -77,19 +68,3 @@ def parse_reference(text: str) -> dict[str, Any]:
             f'--reference "{text}" is not a reference', "write --reference NAME=SUBJECT:VERSION"
         )
     return {"name": name, "subject": subject, "version": int(version)}
-
-
-def _read(path: str) -> str:
-    try:
-        if path == "-":
-            raw = sys.stdin.buffer.read(MAX_SCHEMA_BYTES + 1)
-        else:
-            with open(path, "rb") as file:
-                raw = file.read(MAX_SCHEMA_BYTES + 1)
-        text = raw.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise Failure(f"the schema {path} cannot be read ({reason})") from None
-    if len(raw) > MAX_SCHEMA_BYTES:
-        raise Failure(f"the schema {path} is larger than {MAX_SCHEMA_BYTES} bytes")
-    return text

@@ -20,14 +20,10 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from headrace.cli.failures import Failure
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
+from headrace.cli.parameters import argument, option
+from headrace.cli.target import Target
 
 if TYPE_CHECKING:
     from headrace.client.cluster import Cluster
@@ -38,26 +34,20 @@ DEFAULT_TOPIC: Final = "_schemas"
 MAX_LINE_BYTES: Final = 32 << 20
 _BATCH_BYTES: Final = 512 << 10
 
-StoreTopic: TypeAlias = Annotated[
-    str, typer.Option("--topic", metavar="TOPIC", help="The topic of the registry.")
-]
+StoreTopic: TypeAlias = Annotated[str, option("--topic TOPIC", "The topic of the registry.")]
 BackupFile: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE", help="The backup file; - is standard output or input.", show_default=False
-    ),
+    str, argument("FILE", "The backup file; - is standard output or input.")
 ]
 
 
 def backup(
     file: BackupFile,
     topic: StoreTopic = DEFAULT_TOPIC,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Write every record of the registry's topic to a file, one line each."""
-    with _open_cluster(servers, properties) as cluster, _writing(file) as lines:
+    with _open_cluster(target) as cluster, _writing(file) as lines:
         count = 0
         for count, record in enumerate(read_records(cluster, topic), 1):  # noqa: B007
             lines.write(as_line(record) + "\n")
@@ -68,10 +58,9 @@ def restore(
     file: BackupFile,
     topic: StoreTopic = DEFAULT_TOPIC,
     merge: Annotated[
-        bool, typer.Option("--merge", help="Restore even if the topic has schemas already.")
+        bool, option("--merge", "Restore even if the topic has schemas already.")
     ] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Write the records of a backup to the registry's topic, which is created if necessary."""
@@ -80,7 +69,7 @@ def restore(
     from headrace.registry.topic import ensure_topic
 
     records = list(_read_backup(file))
-    with _open_cluster(servers, properties) as cluster:
+    with _open_cluster(target) as cluster:
         store = RegistrySettings(kafka=cluster.settings, topic_replication_factor=-1)
         ensure_topic(cluster, store, topic)
         if not merge and any(not _is_noop(record.key) for record in read_records(cluster, topic)):
@@ -104,12 +93,10 @@ def _report(file: str, row: dict[str, object], output: Output) -> None:
 
 
 @contextmanager
-def _open_cluster(servers: str, properties: list[str]) -> Iterator[Cluster]:
-    from headrace.cli.target import parse_target
+def _open_cluster(target: Target) -> Iterator[Cluster]:
     from headrace.client.cluster import Cluster
     from headrace.client.settings import client_settings
 
-    target = parse_target(servers, properties)
     given = {"bootstrap.servers": target.servers, "client.id": "headrace-cli"}
     settings, unknown = client_settings({**given, **target.properties})
     if unknown:

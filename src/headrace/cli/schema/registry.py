@@ -7,7 +7,6 @@ all is told in the same words by every command.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self, TypeAlias
 from urllib.parse import quote
 
@@ -16,7 +15,8 @@ import typer
 from headrace.cli import profiles
 from headrace.cli.completion import complete_subject
 from headrace.cli.failures import Failure, did_you_mean
-from headrace.cli.options import parse_pairs
+from headrace.cli.options import NONE_GIVEN, parse_pairs
+from headrace.cli.parameters import Made, argument, option
 
 if TYPE_CHECKING:
     from headrace.client.registry import RegistryClient
@@ -43,29 +43,21 @@ def mark_given(
 
 RegistryOption: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--registry",
-        "-r",
-        metavar="URL,…",
+    option(
+        "--registry -r URL,…",
+        "The schema registry; separate several instances with commas.",
         envvar="SCHEMA_REGISTRY_URL",
         callback=mark_given,
-        help="The schema registry; separate several instances with commas.",
     ),
 ]
 RegistryProperties: TypeAlias = Annotated[
     list[str],
-    typer.Option(
-        "--client-property",
-        "-X",
-        metavar="KEY=VALUE",
-        help="A setting of the registry's client, such as basic.auth.user.info=USER:PASSWORD.",
-        show_default=False,
+    option(
+        "--client-property -X KEY=VALUE",
+        "A setting of the registry's client, such as basic.auth.user.info=USER:PASSWORD.",
     ),
 ]
-SubjectArgument: TypeAlias = Annotated[
-    str,
-    typer.Argument(metavar="SUBJECT", autocompletion=complete_subject, show_default=False),
-]
+SubjectArgument: TypeAlias = Annotated[str, argument("SUBJECT", autocompletion=complete_subject)]
 
 _SUBJECT_MISSING: Final = 40401
 _PAGE_ITEMS: Final = 1000
@@ -130,12 +122,7 @@ class Registry:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self.client.close()
 
     def ask(
@@ -191,3 +178,13 @@ class Registry:
         known = self.pages("subjects", query={})
         hint = did_you_mean(subject, known) or 'see "headrace schema list"'
         return Failure(f'there is no subject "{subject}"', hint)
+
+
+def _server(
+    registry: RegistryOption = DEFAULT_URL, properties: RegistryProperties = NONE_GIVEN
+) -> Registry:
+    return Registry(registry, properties)
+
+
+ServerOptions: TypeAlias = Annotated[Registry, Made(_server)]
+"""The registry that a command talks to, of `-r` and `-X`; use as a context manager."""

@@ -8,23 +8,14 @@ import typer
 
 from headrace.cli.completion import complete_subject
 from headrace.cli.failures import WrongUsage
-from headrace.cli.options import NONE_GIVEN, OutputOption
+from headrace.cli.options import MADE, OutputOption
 from headrace.cli.output import Output, emit
-from headrace.cli.schema.registry import (
-    DEFAULT_URL,
-    Registry,
-    RegistryOption,
-    RegistryProperties,
-)
+from headrace.cli.parameters import argument, option
+from headrace.cli.schema.registry import Registry, ServerOptions
 
 SubjectOrAll: TypeAlias = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[SUBJECT]",
-        help="Default: the whole registry.",
-        autocompletion=complete_subject,
-        show_default=False,
-    ),
+    argument("[SUBJECT]", "Default: the whole registry.", autocompletion=complete_subject),
 ]
 
 
@@ -32,42 +23,32 @@ def config(
     subject: SubjectOrAll = None,
     compatibility: Annotated[
         str | None,
-        typer.Option(
-            "--compatibility",
-            "-c",
-            metavar="LEVEL",
-            help="BACKWARD, FORWARD, FULL, each with or without _TRANSITIVE, or NONE.",
+        option(
+            "--compatibility -c LEVEL",
+            "BACKWARD, FORWARD, FULL, each with or without _TRANSITIVE, or NONE.",
         ),
     ] = None,
     normalize: Annotated[
         bool | None,
-        typer.Option(
-            "--normalize/--no-normalize", help="Normalize schemas when they are registered."
-        ),
+        option("--normalize/--no-normalize", "Normalize schemas when they are registered."),
     ] = None,
     policy: Annotated[
-        str | None,
-        typer.Option(
-            "--policy", metavar="STRICT|LENIENT", help="Compatibility policy of JSON Schema."
-        ),
+        str | None, option("--policy STRICT|LENIENT", "Compatibility policy of JSON Schema.")
     ] = None,
     group: Annotated[
         str | None,
-        typer.Option(
-            "--compatibility-group",
-            metavar="KEY",
-            help="Compare only versions whose metadata have the same value under this key.",
+        option(
+            "--compatibility-group KEY",
+            "Compare only versions whose metadata have the same value under this key.",
         ),
     ] = None,
     alias: Annotated[
-        str | None,
-        typer.Option("--alias", metavar="SUBJECT", help="Make the subject an alias of this one."),
+        str | None, option("--alias SUBJECT", "Make the subject an alias of this one.")
     ] = None,
     delete: Annotated[
-        bool, typer.Option("--delete", help="Remove the setting; the default applies again.")
+        bool, option("--delete", "Remove the setting; the default applies again.")
     ] = False,
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show or change the settings of a subject, or of the whole registry."""
@@ -81,7 +62,7 @@ def config(
     body = {key: value for key, value in wanted.items() if value is not None}
     if delete and body:
         raise WrongUsage("--delete and new settings exclude each other", "leave one of them out")
-    with Registry(registry, properties) as server:
+    with server:
         path = _path("config", subject)
         if delete:
             server.ask("DELETE", *path)
@@ -94,26 +75,19 @@ def mode(
     subject: SubjectOrAll = None,
     wanted: Annotated[
         str | None,
-        typer.Option(
-            "--set",
-            metavar="MODE",
-            help="READWRITE, READONLY, READONLY_OVERRIDE, IMPORT or FORWARD.",
-        ),
+        option("--set MODE", "READWRITE, READONLY, READONLY_OVERRIDE, IMPORT or FORWARD."),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Set IMPORT even if there are schemas.")
-    ] = False,
+    force: Annotated[bool, option("--force", "Set IMPORT even if there are schemas.")] = False,
     delete: Annotated[
-        bool, typer.Option("--delete", help="Remove the setting; the default applies again.")
+        bool, option("--delete", "Remove the setting; the default applies again.")
     ] = False,
-    registry: RegistryOption = DEFAULT_URL,
-    properties: RegistryProperties = NONE_GIVEN,
+    server: ServerOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show or change whether a subject, or the whole registry, accepts new schemas."""
     if delete and wanted:
         raise WrongUsage("--delete and --set exclude each other", "leave one of them out")
-    with Registry(registry, properties) as server:
+    with server:
         path = _path("mode", subject)
         if delete:
             server.ask("DELETE", *path)

@@ -12,15 +12,10 @@ from typing import Annotated
 import typer
 
 from headrace.cli.failures import Failure
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit, table
-from headrace.cli.target import Target, parse_target
+from headrace.cli.parameters import option
+from headrace.cli.target import Target
 from headrace.cli.top.figures import (
     BROKER_COLUMNS,
     GROUP_COLUMNS,
@@ -43,19 +38,15 @@ def register(app: typer.Typer) -> None:
 
 def top(
     interval: Annotated[
-        float, typer.Option("--interval", "-n", min=0.1, help="Seconds between two measurements.")
+        float, option("--interval -n", "Seconds between two measurements.", min=0.1)
     ] = 2.0,
-    once: Annotated[
-        bool, typer.Option("--once", help="Print the figures of one interval and exit.")
-    ] = False,
-    sort: Annotated[Sort, typer.Option("--sort", help="Sort by this column.")] = Sort.RATE,
-    internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    once: Annotated[bool, option("--once", "Print the figures of one interval and exit.")] = False,
+    sort: Annotated[Sort, option("--sort", "Sort by this column.")] = Sort.RATE,
+    internal: Annotated[bool, option("--internal", "Include internal topics.")] = False,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Watch brokers, topics and groups: records per second, sizes, lag."""
-    target = parse_target(servers, properties)
     patient = Target(target.addresses, {**_PATIENCE, **target.properties})
     if once or output is not Output.TABLE:
         figures = _over_one_interval(patient, interval, sort, internal=internal)

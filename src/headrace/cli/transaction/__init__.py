@@ -7,30 +7,17 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from headrace.cli.administration import transactions
 from headrace.cli.administration.hanging import find_hanging
-from headrace.cli.administration.transactions import (
-    STATES,
-    Described,
-    ProducerState,
-    describe_producers,
-    describe_transaction,
-    list_transactions,
-)
 from headrace.cli.completion import complete_topic
 from headrace.cli.direct import open_brokers
 from headrace.cli.durations import parse_duration_ms, show_duration
-from headrace.cli.failures import Failure, WrongUsage, did_you_mean
+from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.kafka import raise_all
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions, parse_states
 from headrace.cli.output import Output, emit, emit_rows, table
+from headrace.cli.parameters import argument, option
 from headrace.cli.record_text import iso_timestamp
-from headrace.cli.target import parse_target
 from headrace.cli.transaction import ending
 
 app = typer.Typer(help="List transactions, find hanging ones and abort them.")
@@ -48,36 +35,26 @@ _HANGING_COLUMNS: Final = (
 @app.command("list", epilog="Example: headrace transaction list --state Ongoing --older-than 5m")
 def list_command(
     state: Annotated[
-        list[str],
-        typer.Option(
-            metavar="STATE", help=f"{', '.join(STATES)}; may be repeated.", show_default=False
-        ),
+        list[str], option("STATE", f"{', '.join(transactions.STATES)}; may be repeated.")
     ] = NONE_GIVEN,
     producer_id: Annotated[
-        list[int] | None, typer.Option(metavar="ID", help="Only this producer id; may be repeated.")
+        list[int] | None, option("ID", "Only this producer id; may be repeated.")
     ] = None,
     older_than: Annotated[
-        str | None,
-        typer.Option(metavar="DURATION", help="Only transactions open for longer: 5m or PT5M."),
+        str | None, option("DURATION", "Only transactions open for longer: 5m or PT5M.")
     ] = None,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List transactional ids with their producer and state."""
-    known = {name.lower(): name for name in STATES}
-    for word in state:
-        if word.lower() not in known:
-            hint = did_you_mean(word.capitalize(), STATES) or f"the states are {', '.join(STATES)}"
-            raise WrongUsage(f'"{word}" is not a state of a transaction', hint)
+    states = parse_states(state, transactions.STATES, "transaction")
     older_than_ms = None if older_than is None else parse_duration_ms(older_than, "--older-than")
-    target = parse_target(servers, properties)
     with open_brokers(target) as brokers:
         rows = [
             listed._asdict()
-            for listed in list_transactions(
+            for listed in transactions.list_transactions(
                 brokers,
-                states=[known[word.lower()] for word in state],
+                states=states,
                 producer_ids=producer_id or (),
                 older_than_ms=older_than_ms,
             )
@@ -87,20 +64,18 @@ def list_command(
 
 @app.command(epilog="Example: headrace transaction describe billing-1")
 def describe(
-    transactional_ids: Annotated[list[str], typer.Argument(metavar="ID…", show_default=False)],
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    transactional_ids: Annotated[list[str], argument("ID…")],
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the producer, state and open transaction of transactional ids."""
-    target = parse_target(servers, properties)
     views: list[dict[str, Any]] = []
     failures: list[Failure] = []
     now_ms = time.time_ns() // 1_000_000
     with open_brokers(target) as brokers:
         for name in dict.fromkeys(transactional_ids):
             try:
-                views.append(_view(describe_transaction(brokers, name), now_ms))
+                views.append(_view(transactions.describe_transaction(brokers, name), now_ms))
             except Failure as failure:
                 failures.append(failure)
     if views:
@@ -108,7 +83,7 @@ def describe(
     raise_all(failures)
 
 
-def _view(described: Described, now_ms: int) -> dict[str, Any]:
+def _view(described: transactions.Described, now_ms: int) -> dict[str, Any]:
     started = described.open_since_ms
     return {
         "transactional_id": described.transactional_id,
@@ -139,22 +114,23 @@ def _as_text(view: dict[str, Any]) -> str:
 
 @app.command(epilog="Example: headrace transaction producers orders:0")
 def producers(
-    where: Annotated[str, typer.Argument(metavar="TOPIC:PARTITION", show_default=False)],
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    where: Annotated[str, argument("TOPIC:PARTITION")],
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the active producers of a partition and where their open transactions begin."""
     topic, colon, number = where.rpartition(":")
     if not colon or not topic or not (number.isdecimal() and len(number) < 10):
         raise WrongUsage(f'"{where}" is not a partition', "write TOPIC:PARTITION, such as orders:0")
-    target = parse_target(servers, properties)
     with open_brokers(target) as brokers:
-        rows = [_producer(each) for each in describe_producers(brokers, topic, [int(number)])]
+        rows = [
+            _producer(each)
+            for each in transactions.describe_producers(brokers, topic, [int(number)])
+        ]
     emit_rows(rows, output, _PRODUCER_COLUMNS)
 
 
-def _producer(producer: ProducerState) -> dict[str, Any]:
+def _producer(producer: transactions.ProducerState) -> dict[str, Any]:
     row = producer._asdict()
     timestamp_ms = row.pop("last_timestamp_ms")
     return row | {"last_timestamp": None if timestamp_ms is None else iso_timestamp(timestamp_ms)}
@@ -164,29 +140,18 @@ def _producer(producer: ProducerState) -> dict[str, Any]:
 def find_hanging_command(
     topic: Annotated[
         list[str],
-        typer.Option(
-            "--topic",
-            "-t",
-            metavar="TOPIC",
-            help="Only this topic; may be repeated.",
-            autocompletion=complete_topic,
-            show_default=False,
+        option(
+            "--topic -t TOPIC", "Only this topic; may be repeated.", autocompletion=complete_topic
         ),
     ] = NONE_GIVEN,
     older_than: Annotated[
-        str,
-        typer.Option(
-            metavar="DURATION",
-            help="Only transactions without a write for this long: 5m or PT5M.",
-        ),
+        str, option("DURATION", "Only transactions without a write for this long: 5m or PT5M.")
     ] = "15m",
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Find transactions that are open in a partition and that no coordinator will end."""
     older_than_ms = parse_duration_ms(older_than, "--older-than")
-    target = parse_target(servers, properties)
     now_ms = time.time_ns() // 1_000_000
     with open_brokers(target) as brokers:
         found = find_hanging(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-import typer
-
 from headrace.cli.administration.hanging import look_up, orphans_among
 from headrace.cli.administration.transactions import (
     ProducerState,
@@ -17,48 +15,20 @@ from headrace.cli.administration.transactions import (
 from headrace.cli.completion import complete_topic
 from headrace.cli.direct import Brokers, open_brokers
 from headrace.cli.failures import Failure
-from headrace.cli.options import (
-    DEFAULT_SERVERS,
-    NONE_GIVEN,
-    OutputOption,
-    Properties,
-    Servers,
-)
+from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
-from headrace.cli.target import parse_target
+from headrace.cli.parameters import argument, option
 
 
 def abort(
-    topic: Annotated[
-        str,
-        typer.Option(
-            "--topic",
-            "-t",
-            metavar="TOPIC",
-            help="The topic.",
-            autocompletion=complete_topic,
-            show_default=False,
-        ),
-    ],
-    partition: Annotated[
-        int,
-        typer.Option(
-            "--partition", "-p", metavar="N", min=0, help="The partition.", show_default=False
-        ),
-    ],
-    start_offset: Annotated[
-        int,
-        typer.Option(metavar="N", min=0, help="Where the transaction begins.", show_default=False),
-    ],
-    force: Annotated[
-        bool, typer.Option("--force", help="Also if a coordinator still manages it.")
-    ] = False,
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    topic: Annotated[str, option("--topic -t TOPIC", "The topic.", autocompletion=complete_topic)],
+    partition: Annotated[int, option("--partition -p N", "The partition.", min=0)],
+    start_offset: Annotated[int, option("N", "Where the transaction begins.", min=0)],
+    force: Annotated[bool, option("--force", "Also if a coordinator still manages it.")] = False,
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Write the abort marker of a hanging transaction into its partition."""
-    target = parse_target(servers, properties)
     with open_brokers(target) as brokers:
         producer = _find(brokers, topic, partition, start_offset)
         if not force:
@@ -104,13 +74,11 @@ def _require_hanging(brokers: Brokers, producer: ProducerState) -> None:
 
 
 def force_terminate(
-    transactional_id: Annotated[str, typer.Argument(metavar="ID", show_default=False)],
-    servers: Servers = DEFAULT_SERVERS,
-    properties: Properties = NONE_GIVEN,
+    transactional_id: Annotated[str, argument("ID")],
+    target: TargetOptions = MADE,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Abort the open transaction of a transactional id and fence its producer."""
-    target = parse_target(servers, properties)
     began = time.monotonic()
     with open_brokers(target) as brokers:
         before, now = terminate(brokers, transactional_id)

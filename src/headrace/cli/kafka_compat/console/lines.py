@@ -17,6 +17,8 @@ from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 from headrace.cli.failures import Failure
 from headrace.cli.kafka_compat.clients import is_true, unescaped
+from headrace.cli.record_json import Draft
+from headrace.cli.record_text import Header
 from headrace.schemas.model import InvalidValue
 
 MAX_LINE_BYTES: Final = 32 << 20
@@ -37,15 +39,6 @@ _APART: Final = (
 )
 
 Encode: TypeAlias = Callable[[bytes], bytes | None]
-Header: TypeAlias = tuple[str, str | bytes | None]
-
-
-class Line(NamedTuple):
-    """One record."""
-
-    key: bytes | None
-    value: bytes | None
-    headers: list[Header]
 
 
 class Encoders(NamedTuple):
@@ -84,7 +77,7 @@ class LineReader:
         self._marker = None if marker is None else marker.encode()
         self._number = 0
 
-    def read(self, stream: BinaryIO) -> Iterator[Line]:
+    def read(self, stream: BinaryIO) -> Iterator[Draft]:
         """Every record of the stream, with a prompt before each line that a person types."""
         prompts = stream.isatty() and sys.stdout.isatty()
         while True:
@@ -106,7 +99,7 @@ class LineReader:
                     raise Failure(str(fault)) from None
                 print(f"headrace: {fault}", file=sys.stderr)
 
-    def _parse(self, text: bytes) -> Line:
+    def _parse(self, text: bytes) -> Draft:
         line = text
         headers: list[Header] = []
         if self._parses_headers:
@@ -117,7 +110,7 @@ class LineReader:
         if self._parses_key:
             head, text = self._split(line, text, self._key_separator, "key separator")
             key = None if head is None else self._encoded(self._encoders.key, head)
-        return Line(key, self._encoded(self._encoders.value, text), headers)
+        return Draft(key, self._encoded(self._encoders.value, text), headers)
 
     def _split(
         self, line: bytes, text: bytes, separator: bytes, what: str

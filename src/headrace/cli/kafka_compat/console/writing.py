@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.kafka_compat.clients import is_true
+from headrace.cli.schema.files import MAX_SCHEMA_BYTES
+from headrace.cli.small_files import read_text
 from headrace.schemas.formats import parse
 from headrace.schemas.framing import frame
 from headrace.schemas.model import InvalidValue, ParsedSchema, Reference, SchemaType
@@ -100,10 +101,7 @@ def _find(
 
 def _text(properties: Mapping[str, str], side: str) -> str | None:
     if path := properties.get(f"{side}.schema.file"):
-        try:
-            return Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise WrongUsage(f"{side}.schema.file {path} cannot be read ({error})") from None
+        return read_text(path, f"{side}.schema.file {path}", max_bytes=MAX_SCHEMA_BYTES)
     return properties.get(f"{side}.schema")
 
 

@@ -1,34 +1,23 @@
-"""What the two tools that measure consumers have in common: flags and their meaning."""
+"""What the two tools that measure consumers have in common: flags, their meaning, and the loop."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from operator import methodcaller
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
-from headrace.cli.kafka_compat.administering import Told
-from headrace.cli.kafka_compat.flags import Given, Takes
+from headrace.cli.kafka_compat.administering import Told, need
+from headrace.cli.kafka_compat.flags import Given
 from headrace.cli.kafka_compat.perf.dates import DEFAULT_PATTERN
 from headrace.cli.kafka_compat.superseded import Superseded, refuse_both, tell
 
-CONSUMING: Final = {
-    "--bootstrap-server": Takes.VALUE,
-    "--topic": Takes.VALUE,
-    "--group": Takes.VALUE,
-    "--num-records": Takes.VALUE,
-    "--messages": Takes.VALUE,
-    "--fetch-size": Takes.VALUE,
-    "--socket-buffer-size": Takes.VALUE,
-    "--command-property": Takes.PAIRS,
-    "--command-config": Takes.VALUE,
-    "--consumer.config": Takes.VALUE,
-    "--print-metrics": Takes.NOTHING,
-    "--show-detailed-stats": Takes.NOTHING,
-    "--timeout": Takes.VALUE,
-    "--reporting-interval": Takes.VALUE,
-    "--date-format": Takes.VALUE,
-    "--hide-header": Takes.NOTHING,
-}
+CONSUMING: Final = (
+    "--bootstrap-server= --topic= --group= --num-records= --messages= --fetch-size= "
+    "--socket-buffer-size= --command-property=K=V --command-config= --consumer.config= "
+    "--print-metrics --show-detailed-stats --timeout= --reporting-interval= --date-format= "
+    "--hide-header"
+)
 _OLD: Final = (
     Superseded("--messages", "--num-records"),
     Superseded("--consumer.config", "--command-config"),
@@ -37,7 +26,7 @@ _DEPRECATED: Final = "Warning: {old} is deprecated. Use {new} instead."
 _TIMEOUT_MS: Final = 10_000
 _INTERVAL_MS: Final = 5_000
 _SOCKET_BUFFER_BYTES: Final = 2 << 20
-
+MIB: Final = 1024.0 * 1024.0
 
 _error: Final = methodcaller("error")
 _key: Final = methodcaller("key")
@@ -53,6 +42,38 @@ def weigh(messages: Sequence[Any]) -> tuple[int, int, list[Any]]:
         messages = [message for message in messages if message.error() is None]
     size = sum(map(len, messages)) + sum(map(len, filter(None, map(_key, messages))))
     return len(messages), size, faults
+
+
+class Measured(Protocol):
+    """A consumer that is measured."""
+
+    def left(self) -> int:
+        """How many records are still wanted, of it or of all that share the work."""
+        ...
+
+    def fetch(self, most: int) -> Sequence[Any]: ...
+
+    def note(self, records: int, size: int, faults: Sequence[Any]) -> None: ...
+
+    def report(self, start_s: float, end_s: float) -> None:
+        """Tell what came between these times."""
+        ...
+
+
+def consume(consumer: Measured, measure: Measure) -> None:
+    """Take records until there are enough, or none has come for too long."""
+    heard_s = reported_s = time.time()
+    while (left := consumer.left()) > 0:
+        records, size, faults = weigh(consumer.fetch(left))
+        now_s = time.time()
+        consumer.note(records, size, faults)
+        if records:
+            heard_s = now_s
+            if (now_s - reported_s) * 1000 >= measure.interval_ms:
+                consumer.report(reported_s, now_s)
+                reported_s = now_s
+        if (now_s - heard_s) * 1000 > measure.timeout_ms:
+            break
 
 
 class Measure(NamedTuple):
@@ -82,6 +103,11 @@ def begin(measure: Measure, header: str) -> None:
         print(header, flush=True)
     if measure.interval_ms <= 0:
         raise Told("Reporting interval must be greater than 0.")
+
+
+def need_records(given: Given) -> None:
+    if not given.has("--messages"):
+        need(given, "--num-records")
 
 
 def measure_of(given: Given) -> Measure:

@@ -1,4 +1,4 @@
-"""The demonstration that `make demo` runs, with fewer records."""
+"""A million records there and back, with fewer records."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import sys
 import pytest
 from confluent_kafka import Producer
 
-from headrace.cli import demo
-from headrace.cli.failures import Failure
+from examples import round_trip
+from headrace.errors import HeadraceError
 from headrace.testing import Broker
 
 
-def test_the_demo_ends_well() -> None:
+def test_the_round_trip_ends_well() -> None:
     """Its own process, its own broker, every record compared, exit code 0."""
     done = subprocess.run(
-        [sys.executable, "-m", "headrace.cli.demo", "--records", "20000", "--partitions", "3"],
+        [sys.executable, "-m", "examples.round_trip", "--records", "20000", "--partitions", "3"],
         capture_output=True,
         text=True,
         timeout=100,
@@ -28,13 +28,13 @@ def test_the_demo_ends_well() -> None:
 
 def test_a_difference_is_found(headrace_broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     """One wrong record among many is a failure that names its place."""
-    monkeypatch.setattr(demo, "TOPIC", "demo-difference")
+    monkeypatch.setattr(round_trip, "TOPIC", "demo-difference")
     servers = headrace_broker.bootstrap_servers
-    demo.create_topic(servers, 2)
+    round_trip.create_topic(servers, 2)
     producer = Producer({"bootstrap.servers": servers})
     for number in range(100):
-        value = demo.value_of(number + (number == 61), 50)
-        producer.produce("demo-difference", value, demo.key_of(number), number % 2)
+        value = round_trip.value_of(number + (number == 61), 50)
+        producer.produce("demo-difference", value, round_trip.key_of(number), number % 2)
     producer.flush(10)
-    with pytest.raises(Failure, match="partition 1 offset 30 holds"):
-        demo.read_back(servers, 100, 2, 50)
+    with pytest.raises(HeadraceError, match="partition 1 offset 30 holds"):
+        round_trip.read_back(servers, 100, 2, 50)
