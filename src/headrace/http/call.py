@@ -52,9 +52,12 @@ class Call:
                 raise BadParameter(name, None, "it is required")
             return declared.default
         try:
-            return msgspec.convert(text, declared.type, strict=False)
+            value = msgspec.convert(text, declared.type, strict=False)
         except msgspec.ValidationError as error:
             raise BadParameter(name, text, str(error)) from None
+        if type(value) is int and not text.removeprefix("-").isdecimal():
+            raise BadParameter(name, text, "a whole number is needed")
+        return value
 
     def respond(self, reply: object, status: int | None = None) -> Response:
         """A reply under the media type that the client likes best."""

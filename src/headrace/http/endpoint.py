@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
+
+import msgspec
 
 from headrace.http.negotiation import JSON
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
+Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 
 
 class Role(Protocol):
@@ -59,7 +64,7 @@ class Endpoint:
     is_stream: bool = False
     """Whether the handler reads the body by itself, as it comes."""
     reply: Any = None
-    """The type of the reply; None is no content."""
+    """The type of the reply, or a tuple of several; None is no content."""
     gives: tuple[str, ...] = (JSON,)
     """Media types of the reply, the default first; a single one is given whatever is accepted."""
     is_raw: bool = False

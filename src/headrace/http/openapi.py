@@ -79,8 +79,13 @@ def _types(service: Service) -> Iterable[Any]:
     for endpoint in service.endpoints:
         yield from endpoint.bodies().values()
         yield from (query.type for query in endpoint.query)
-        if endpoint.reply is not None:
-            yield endpoint.reply
+        yield from _replies(endpoint)
+
+
+def _replies(endpoint: Endpoint) -> tuple[Any, ...]:
+    if endpoint.reply is None:
+        return ()
+    return endpoint.reply if isinstance(endpoint.reply, tuple) else (endpoint.reply,)
 
 
 def _operation(
@@ -139,9 +144,10 @@ def _query_parameter(query: Query, described: Mapping[str, Any]) -> dict[str, An
 def _responses(
     service: Service, endpoint: Endpoint, described: Mapping[str, Any]
 ) -> dict[str, Any]:
+    replies = [described[repr(kind)] for kind in _replies(endpoint)]
     schema = None
-    if endpoint.reply is not None:
-        schema = {} if endpoint.is_raw else described[repr(endpoint.reply)]
+    if replies:
+        schema = {} if endpoint.is_raw else replies[0] if len(replies) == 1 else {"anyOf": replies}
     responses = {
         str(status): _response(status, schema, endpoint.gives)
         for status in (endpoint.status, *endpoint.also_status)

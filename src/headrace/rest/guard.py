@@ -1,7 +1,7 @@
 """What requests pass behind the entrance: how often a client may ask, one spelling of addresses.
 
-A plain ASGI wrapper, because it is on the way of every request. `/` is never held up, so that
-whatever watches the process gets its answer.
+A plain ASGI wrapper, because it is on the way of every request. `/` and `/healthz` are never held
+up, so that whatever watches the process gets its answer.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
+from headrace.http.application import HEALTH
 from headrace.http.limits import RateLimit
+from headrace.http.negotiation import JSON
 from headrace.http.refusals import Refusal, refuse
-from headrace.rest.media_types import JSON
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from headrace.rest.settings import RestSettings
 
-OPEN_PATHS: Final = frozenset({"/"})
+OPEN_PATHS: Final = frozenset({"/", HEALTH})
 
 
 class Guard:
