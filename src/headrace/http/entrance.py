@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Protocol
 
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 from headrace.http.gate import BodyGate, Gate, Origins
 from headrace.http.hosts import OwnNames
-from headrace.http.listeners import Listener
+from headrace.http.settings import HttpSettings
 from headrace.http.sign_in import Authenticator, SignIn
 
 
-class EntranceSettings(Protocol):
-    """What the settings of a service say about who may call it."""
-
-    @property
-    def listeners(self) -> tuple[Listener, ...]: ...
-    @property
-    def host_name(self) -> str: ...
-    @property
-    def allow_host(self) -> tuple[str, ...]: ...
-    @property
-    def allow_origin(self) -> tuple[str, ...]: ...
-    @property
-    def allow_methods(self) -> tuple[str, ...]: ...
-    @property
-    def allow_headers(self) -> tuple[str, ...]: ...
-    @property
-    def authentication_realm(self) -> str: ...
-    @property
-    def authentication_failures_per_minute(self) -> int: ...
-
-
 def entrance(
-    settings: EntranceSettings,
+    settings: HttpSettings,
     *,
     authenticator: Authenticator | None,
     open_paths: Collection[str],

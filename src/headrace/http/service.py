@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute
@@ -23,18 +23,10 @@ from headrace.http.faults import BodyTooLarge, BodyTooSlow, Fault, MethodNotAllo
 from headrace.http.listeners import Listener
 from headrace.http.negotiation import JSON
 from headrace.http.refusals import Refusal
+from headrace.http.settings import HttpSettings
 
 _KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 _CLOSE = ((b"connection", b"close"),)
-
-
-class RequestLimits(Protocol):
-    """What the settings of a service say about bodies."""
-
-    @property
-    def request_max_bytes(self) -> int: ...
-    @property
-    def request_timeout_ms(self) -> int: ...
 
 
 class Service:
@@ -50,8 +42,8 @@ class Service:
     """Parts of paths that are more than a text."""
     error_type: str = JSON
 
-    def __init__(self, settings: RequestLimits, endpoints: Sequence[Endpoint]) -> None:
-        self.settings: Any = settings
+    def __init__(self, settings: HttpSettings, endpoints: Sequence[Endpoint]) -> None:
+        self.settings = settings
         self.endpoints = endpoints
         self._requests: Counter[tuple[str, str, int]] = Counter()
 
