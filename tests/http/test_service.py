@@ -135,7 +135,7 @@ class Client:
             request_timeout_ms=50,
         )
         self.service = Shop(settings, table.endpoints)
-        self._app = build_app(self.service)
+        self.app = build_app(self.service)
 
     def ask(
         self,
@@ -178,7 +178,7 @@ class Client:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        asyncio.run(self._app(scope, receive, send))
+        asyncio.run(self.app(scope, receive, send))
         if not sent:
             return NO_ANSWER
         start, *rest = sent
@@ -270,6 +270,20 @@ def test_methods_and_paths(client: Client) -> None:
             404,
             {"error_code": 404, "message": "HTTP 404 Not Found"},
         )
+
+
+def test_a_web_socket_to_nowhere_is_closed(client: Client) -> None:
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+
+    scope = {"type": "websocket", "path": "/nowhere", "headers": []}
+    asyncio.run(client.app(scope, receive, send))
+    assert sent == ["websocket.close"]
 
 
 def test_errors_are_the_services_own(client: Client, caplog: pytest.LogCaptureFixture) -> None:

@@ -20,14 +20,15 @@ from starlette.types import Receive, Scope, Send
 
 from headrace.http.endpoint import Endpoint
 from headrace.http.exposition import CONTENT_TYPE, family
-from headrace.http.faults import NotFound
 from headrace.http.negotiation import JSON
 from headrace.http.openapi import build_document
-from headrace.http.resource import Resource, refused
+from headrace.http.refusals import Refusal
+from headrace.http.resource import Resource
 from headrace.http.service import Service
 
 HEALTH: Final = "/healthz"
 _NOWHERE: Final = "unmatched"
+_NOT_FOUND: Final = Refusal(404, "HTTP 404 Not Found")
 
 
 def build_app(service: Service, middleware: Sequence[Middleware] = ()) -> Starlette:
@@ -52,9 +53,8 @@ def build_app(service: Service, middleware: Sequence[Middleware] = ()) -> Starle
         return Response("".join(_exposed(service)), headers={"content-type": CONTENT_TYPE})
 
     async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-        response = refused(service, NotFound(), None, scope["path"])
-        service.count(_NOWHERE, scope.get("method", "GET"), response.status_code)
-        await response(scope, receive, send)
+        service.count(_NOWHERE, scope.get("method", "GET"), _NOT_FOUND.status)
+        await service.refuse(_NOT_FOUND, scope, receive, send)
 
     app = Starlette(
         routes=[

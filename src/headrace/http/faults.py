@@ -13,15 +13,6 @@ class Fault(HeadraceError):
     status: ClassVar[int] = 400
 
 
-class NotFound(Fault):
-    """No path matches."""
-
-    status = 404
-
-    def __init__(self) -> None:
-        super().__init__("HTTP 404 Not Found")
-
-
 class MethodNotAllowed(Fault):
     """The path has other methods."""
 
@@ -106,12 +97,3 @@ class RoleNeeded(Fault):
 
     def __init__(self, user: str, what: str, role: str) -> None:
         super().__init__(f"The user {user} may not {what}: it takes the role {role}")
-
-
-class Internal(Fault):
-    """Something that nobody expected went wrong."""
-
-    status = 500
-
-    def __init__(self) -> None:
-        super().__init__("Internal Server Error: the log of the service says more")

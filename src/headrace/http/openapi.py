@@ -14,7 +14,6 @@ import msgspec
 
 from headrace import __version__
 from headrace.http.endpoint import Endpoint, Query
-from headrace.http.refusals import Error
 from headrace.http.service import Service
 
 _REFERENCE: Final = "#/components/schemas/{name}"
@@ -75,7 +74,7 @@ def build_document(service: Service) -> dict[str, Any]:
 
 def _types(service: Service) -> Iterable[Any]:
     """Every type that is referred to, once or more often."""
-    yield from (Error, _Name, *_CONVERTED.values(), *service.path_types.values())
+    yield from (service.error, _Name, *_CONVERTED.values(), *service.path_types.values())
     for endpoint in service.endpoints:
         yield from endpoint.bodies().values()
         yield from (query.type for query in endpoint.query)
@@ -158,7 +157,7 @@ def _responses(
             codes.setdefault(code, [])
         else:
             codes.setdefault(code // 100, []).append(code)
-    error = described[repr(Error)]
+    error = described[repr(service.error)]
     for status, finer in sorted(codes.items()):
         responses[str(status)] = _response(status, error, (service.error_type,), finer)
     return responses

@@ -1,4 +1,4 @@
-"""How a request is rejected: one small JSON body in every service, by a route or before it."""
+"""How a request is rejected, by a route or before it: status, code, text, in a small body."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POLICY_VIOLATION = 1008
 
 
 class Error(msgspec.Struct):
-    """The body that every error has."""
+    """The body of an error as Confluent's services have it."""
 
     error_code: int
     message: str
@@ -33,15 +33,18 @@ class Refusal(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
     @property
-    def body(self) -> bytes:
-        return msgspec.json.encode(Error(self.error_code or self.status, self.message))
+    def code(self) -> int:
+        return self.error_code or self.status
+
+
+Refuse = Callable[[Refusal, Scope, Receive, Send], Awaitable[None]]
+"""How a service answers what does not reach a route."""
 
 
 async def refuse(
-    refusal: Refusal, media_type: str, scope: Scope, receive: Receive, send: Send
+    refusal: Refusal, body: bytes, media_type: str, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """Answer a request, or a WebSocket that was not accepted yet, with an error."""
-    body = refusal.body
     prefix = "http.response"
     if scope["type"] == "websocket":
         await receive()

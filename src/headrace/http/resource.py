@@ -11,6 +11,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
+import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -20,7 +21,6 @@ from headrace.http.bodies import read_body
 from headrace.http.call import Call
 from headrace.http.endpoint import Endpoint
 from headrace.http.faults import (
-    Internal,
     MethodNotAllowed,
     NotAcceptable,
     RoleNeeded,
@@ -121,8 +121,8 @@ def refused(service: Service, error: Exception, endpoint: Endpoint | None, what:
     refusal = service.refusal(error, endpoint) if isinstance(error, HeadraceError) else None
     if refusal is None:
         _LOG.error("%s failed", what, exc_info=error)
-        internal = Internal()
-        refusal = service.refusal(internal, endpoint) or Refusal(internal.status, str(internal))
-    response = Response(refusal.body, refusal.status, media_type=service.error_type)
+        refusal = Refusal(500, "Internal Server Error: the log of the service says more")
+    body = msgspec.json.encode(service.error_body(refusal))
+    response = Response(body, refusal.status, media_type=service.error_type)
     response.raw_headers.extend(refusal.headers)
     return response

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import msgspec
 from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute
 
@@ -22,7 +23,7 @@ from headrace.http.endpoint import Endpoint, Role
 from headrace.http.faults import BodyTooLarge, BodyTooSlow, Fault, MethodNotAllowed
 from headrace.http.listeners import Listener
 from headrace.http.negotiation import JSON
-from headrace.http.refusals import Refusal
+from headrace.http.refusals import Error, Receive, Refusal, Scope, Send, refuse
 from headrace.http.settings import HttpSettings
 
 _KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
@@ -40,6 +41,8 @@ class Service:
     """What the names of all metrics begin with."""
     path_types: ClassVar[Mapping[str, Any]] = {}
     """Parts of paths that are more than a text."""
+    error: ClassVar[Any] = Error
+    """The type of the body that every error has."""
     error_type: str = JSON
 
     def __init__(self, settings: HttpSettings, endpoints: Sequence[Endpoint]) -> None:
@@ -74,6 +77,15 @@ class Service:
             # The rest of the body is not wanted.
             return Refusal(error.status, str(error), headers=_CLOSE)
         return Refusal(error.status, str(error)) if isinstance(error, Fault) else None
+
+    def error_body(self, refusal: Refusal) -> object:
+        """The body of an error, of the type `error`."""
+        return Error(refusal.code, refusal.message)
+
+    async def refuse(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what does not reach a route."""
+        body = msgspec.json.encode(self.error_body(refusal))
+        await refuse(refusal, body, self.error_type, scope, receive, send)
 
     # -- watching ---------------------------------------------------------------------------------
 

@@ -23,11 +23,10 @@ def build(settings: RegistrySettings) -> tuple[RegistryService, Starlette]:
     """An instance and its application; only the health of the instance needs no user."""
     service = RegistryService(Registry(settings))
     way_in = entrance(
-        settings,
+        service,
         authenticator=read_authenticator(settings, secrets.token_bytes(32)),
         open_paths=(HEALTH,),
         unauthenticated_code=401,
-        media_type=settings.response_media_type,
     )
     return service, build_app(service, [*way_in, Middleware(Door, service=service)])
 

@@ -12,7 +12,6 @@ from starlette.middleware import Middleware
 from headrace.http.application import build_app
 from headrace.http.entrance import entrance
 from headrace.http.hosts import host_name
-from headrace.http.negotiation import JSON
 from headrace.http.running import serve as serve_http
 from headrace.rest.errors import KAFKA_AUTHENTICATION
 from headrace.rest.guard import OPEN_PATHS, Guard
@@ -26,14 +25,13 @@ def build(settings: RestSettings) -> tuple[RestService, Starlette]:
     service = RestService(settings)
     peers = (host_name(url.partition("://")[2]) for url in settings.peers)
     way_in = entrance(
-        settings,
+        service,
         authenticator=read_authenticator(settings, secrets.token_bytes(32)),
         open_paths=OPEN_PATHS,
         unauthenticated_code=KAFKA_AUTHENTICATION,
-        media_type=JSON,
         also_called=[name for name in peers if name is not None],
     )
-    return service, build_app(service, [*way_in, Middleware(Guard, settings=settings)])
+    return service, build_app(service, [*way_in, Middleware(Guard, service=service)])
 
 
 def serve(settings: RestSettings, announce: Callable[[str], Any] | None = None) -> int:

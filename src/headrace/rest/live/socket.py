@@ -69,7 +69,7 @@ async def socket_records(call: Call) -> None:
         told = call.service.refusal(error, call.endpoint)
         if told is None:
             raise
-        await _send(websocket, _error(told.error_code or told.status, told.message))
+        await _send(websocket, _error(told.code, told.message))
         busy = told.status in (429, 503)
         await websocket.close(_TRY_AGAIN_LATER if busy else _POLICY_VIOLATION, told.message[:100])
         return
