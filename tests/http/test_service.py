@@ -105,8 +105,8 @@ class Shop(Service):
             return Refusal(404, f"No {error}", 40401, ((b"x-shop", b"empty"),))
         return super().refusal(error, endpoint)
 
-    def gauges(self) -> dict[str, int | float]:
-        return {"items": 2}
+    def gauges(self) -> dict[str, tuple[str, int | float]]:
+        return {"items": ("What is left.", 2)}
 
     def failure(self) -> str | None:
         return self.broken
@@ -312,7 +312,11 @@ def test_health_and_metrics(client: Client) -> None:
     assert 'shop_requests_total{route="/items",method="GET",status="400"} 1' in text
     assert 'shop_requests_total{route="/items",method="other",status="405"} 1' in text
     assert 'shop_requests_total{route="unmatched",method="GET",status="404"} 1' in text
-    assert text[-2:] == ["# TYPE shop_items gauge", "shop_items 2"]
+    assert text[-3:] == [
+        "# HELP shop_items What is left.",
+        "# TYPE shop_items gauge",
+        "shop_items 2",
+    ]
     assert client.ask("GET", "/healthz").json == {"status": "ok"}
 
 

@@ -86,6 +86,7 @@ def _exposed(service: Service) -> Iterator[str]:
         for (path, method, status), count in sorted(service.requests.items())
     )
     name = f"{service.metrics}_requests_total"
-    yield from family(name, "counter", ("route", "method", "status"), answers)
-    for name, value in service.gauges().items():
-        yield from family(f"{service.metrics}_{name}", "gauge", (), [((), value)])
+    labels = ("route", "method", "status")
+    yield from family(name, "counter", "Requests that were answered.", labels, answers)
+    for name, (about, value) in service.gauges().items():
+        yield from family(f"{service.metrics}_{name}", "gauge", about, (), [((), value)])

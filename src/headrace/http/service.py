@@ -99,8 +99,8 @@ class Service:
         """How many answers there were, by path, method and status."""
         return self._requests
 
-    def gauges(self) -> Mapping[str, int | float]:
-        """What else can be measured; names without the prefix."""
+    def gauges(self) -> Mapping[str, tuple[str, int | float]]:
+        """What else can be measured: what it is and how much, by names without the prefix."""
         return {}
 
     def failure(self) -> str | None:

@@ -66,11 +66,11 @@ class RestService(Service):
             headers += ((b"www-authenticate", b"Basic"),)
         return Refusal(told.http_status, told.message, told.error_code, headers)
 
-    def gauges(self) -> Mapping[str, int | float]:
+    def gauges(self) -> Mapping[str, tuple[str, int | float]]:
         return {
-            "consumer_instances": len(self.proxy.consumers),
-            "live_sessions": len(self.sessions),
-            "produce_streams": len(self.streams),
+            "consumer_instances": ("Consumers of this instance.", len(self.proxy.consumers)),
+            "live_sessions": ("Clients that follow topics.", len(self.sessions)),
+            "produce_streams": ("Requests that stream records in.", len(self.streams)),
         }
 
     # -- life -------------------------------------------------------------------------------------

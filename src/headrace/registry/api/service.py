@@ -124,14 +124,14 @@ class RegistryService(Service):
     def health(self) -> Mapping[str, Any]:
         return {"primary": self.registry.is_primary}
 
-    def gauges(self) -> Mapping[str, int | float]:
-        state = self.registry.state
+    def gauges(self) -> Mapping[str, tuple[str, int | float]]:
+        registry, state = self.registry, self.registry.state
         return {
-            "primary": int(self.registry.is_primary),
-            "subjects": len(state.versions.subjects()),
-            "offset": self.registry.store.offset,
-            "broken_records": state.broken_records,
-            "healthy": int(self.registry.failure is None),
+            "primary": ("Whether this instance writes.", int(registry.is_primary)),
+            "subjects": ("Subjects with versions.", len(state.versions.subjects())),
+            "offset": ("Where the topic of schemas was read to.", registry.store.offset),
+            "broken_records": ("Records that cannot be understood.", state.broken_records),
+            "healthy": ("Whether the topics can be followed.", int(registry.failure is None)),
         }
 
     # -- life -------------------------------------------------------------------------------------
