@@ -1,9 +1,10 @@
-"""Which of the media types that a service offers an `Accept` header asks for.
+"""Media types: which of those on offer an `Accept` header asks for, and which one a body states.
 
-Weighed as RFC 9110 says: the most specific range that holds a type decides on its weight; equal
-weights go to the more specific range and then to the order of the offers. `*/x` is read as `*/*`,
-as JVM services do. Clients send the same few headers all the time, so results are remembered; long
-headers are not, because the caller is not authenticated yet and the cache is shared.
+Offers are weighed as RFC 9110 says: the most specific range that holds a type decides on its
+weight; equal weights go to the more specific range and then to the order of the offers. `*/x` is
+read as `*/*`, as JVM services do. Clients send the same few headers all the time, so results are
+remembered; long headers are not, because the caller is not authenticated yet and the cache is
+shared.
 """
 
 from __future__ import annotations
