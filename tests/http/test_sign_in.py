@@ -7,6 +7,7 @@ import base64
 from collections import Counter
 from typing import Any
 
+from headrace.http.refusals import Refusal, refuse
 from headrace.http.sign_in import SignIn
 from headrace.security.basic import BasicAuthenticator
 from headrace.security.users import Role, User
@@ -27,8 +28,11 @@ class Door:
             failures_per_minute=failures_per_minute,
             open_paths=("/open",),
             error_code=401,
-            media_type="application/json",
+            refuse=self._refuse,
         )
+
+    async def _refuse(self, refusal: Refusal, scope: Any, receive: Any, send: Any) -> None:
+        await refuse(refusal, b"", "application/json", scope, receive, send)
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         self.users.append(scope.get("user"))

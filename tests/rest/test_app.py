@@ -49,6 +49,19 @@ def test_every_endpoint_of_versions_1_and_2_is_described(proxy: Service) -> None
     assert embedded("avro") in records["responses"]["200"]["content"]
 
 
+def test_health_and_metrics(proxy: Service, start_proxy: Callable[..., Service]) -> None:
+    """`/healthz` says that it is there, also without a broker; `/metrics` counts by template."""
+    assert proxy.get("/healthz").json == {"status": "ok"}
+    proxy.get("/topics/no-such-topic-anywhere")
+    reply = proxy.get("/metrics")
+    assert reply.headers["content-type"].startswith("text/plain; version=0.0.4")
+    line = 'kafka_rest_requests_total{route="/topics/{topic_name}",method="GET",status="404"} '
+    assert line in reply.text
+    assert "\nkafka_rest_consumer_instances " in reply.text
+    with start_proxy({"bootstrap.servers": "127.0.0.1:9"}) as alone:
+        assert alone.get("/healthz/").json == {"status": "ok"}
+
+
 def test_50003_while_no_broker_answers(start_proxy: Callable[..., Service]) -> None:
     """503 for what needs a broker; the proxy itself is there."""
     properties = {"bootstrap.servers": "127.0.0.1:9", "producer.delivery.timeout.ms": 1000}

@@ -44,7 +44,11 @@ def test_40101_without_a_user(start_proxy: Callable[..., Service], tmp_path: Pat
             assert reply.headers["www-authenticate"] == 'Basic realm="shop", charset="UTF-8"'
         for _ in range(2):
             assert proxy.get("/topics", headers=basic("alice", "wonder:land")).status == 200
-        assert proxy.get("/").status == 200
+        for path in ("/", "/healthz"):
+            assert proxy.get(path).status == 200
+        for path in ("/metrics", "/openapi.json"):
+            assert proxy.get(path).status == 401
+            assert proxy.get(path, headers=basic("alice", "wonder:land")).status == 200
 
 
 def test_listeners_may_be_https(start_proxy: Callable[..., Service], tmp_path: Path) -> None:

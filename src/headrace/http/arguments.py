@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, HeadraceError
 from headrace.runtime.properties import parse_properties
 
 _MAX_FILE_BYTES: Final = 1 << 20
+
+
+def main(program: str, file_name: str, run: Callable[[Mapping[str, str]], int]) -> int:
+    """The exit code of `run`; a mistake in the settings is one line and exit code 1."""
+    try:
+        return run(read_arguments(program, file_name, sys.argv[1:]))
+    except HeadraceError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
 
 
 def read_arguments(program: str, file_name: str, words: Sequence[str]) -> dict[str, str]:

@@ -3,52 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Protocol
 
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 from headrace.http.gate import BodyGate, Gate, Origins
 from headrace.http.hosts import OwnNames
-from headrace.http.listeners import Listener
+from headrace.http.service import Service
 from headrace.http.sign_in import Authenticator, SignIn
 
 
-class EntranceSettings(Protocol):
-    """What the settings of a service say about who may call it."""
-
-    @property
-    def listeners(self) -> tuple[Listener, ...]: ...
-    @property
-    def host_name(self) -> str: ...
-    @property
-    def allow_host(self) -> tuple[str, ...]: ...
-    @property
-    def allow_origin(self) -> tuple[str, ...]: ...
-    @property
-    def allow_methods(self) -> tuple[str, ...]: ...
-    @property
-    def allow_headers(self) -> tuple[str, ...]: ...
-    @property
-    def authentication_realm(self) -> str: ...
-    @property
-    def authentication_failures_per_minute(self) -> int: ...
-
-
 def entrance(
-    settings: EntranceSettings,
+    service: Service,
     *,
     authenticator: Authenticator | None,
     open_paths: Collection[str],
     unauthenticated_code: int,
-    media_type: str,
     also_called: Iterable[str] = (),
 ) -> list[Middleware]:
     """Middleware for Starlette, outermost first; `also_called` are further names of the service."""
+    settings = service.settings
     hosts = [listener.host for listener in settings.listeners]
     names = OwnNames(hosts, (settings.host_name, *settings.allow_host, *also_called))
     origins = Origins(settings.allow_origin, settings.allow_methods)
-    layers = [Middleware(Gate, names=names, origins=origins, media_type=media_type)]
+    layers = [Middleware(Gate, names=names, origins=origins, refuse=service.refuse)]
     if settings.allow_origin:
         layers.append(
             Middleware(
@@ -59,7 +37,7 @@ def entrance(
                 allow_headers=settings.allow_headers,
             )
         )
-    layers.append(Middleware(BodyGate, media_type=media_type))
+    layers.append(Middleware(BodyGate, refuse=service.refuse))
     if authenticator is not None:
         layers.append(
             Middleware(
@@ -69,7 +47,7 @@ def entrance(
                 failures_per_minute=settings.authentication_failures_per_minute,
                 open_paths=open_paths,
                 error_code=unauthenticated_code,
-                media_type=media_type,
+                refuse=service.refuse,
             )
         )
     return layers

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from headrace.http.hosts import OwnNames
-from headrace.http.refusals import Application, Receive, Refusal, Scope, Send, quoted, refuse
+from headrace.http.refusals import Application, Receive, Refusal, Refuse, Scope, Send, quoted
 
 _FORM_TYPES: Final = frozenset(
     {"", "text/plain", "multipart/form-data", "application/x-www-form-urlencoded"}
@@ -49,19 +49,19 @@ class Gate:
     """ASGI middleware, before everything else: the name that was called, and the page that asks."""
 
     def __init__(
-        self, app: Application, *, names: OwnNames, origins: Origins, media_type: str
+        self, app: Application, *, names: OwnNames, origins: Origins, refuse: Refuse
     ) -> None:
         self._app = app
         self._names = names
         self._origins = origins
-        self._media_type = media_type
+        self._refuse = refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Reject, or pass on."""
         if scope["type"] in ("http", "websocket"):
             refusal = self._refusal(scope)
             if refusal is not None:
-                await refuse(refusal, self._media_type, scope, receive, send)
+                await self._refuse(refusal, scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -103,16 +103,16 @@ class Gate:
 class BodyGate:
     """ASGI middleware: no body may be of a type that a page can send without asking first."""
 
-    def __init__(self, app: Application, *, media_type: str) -> None:
+    def __init__(self, app: Application, *, refuse: Refuse) -> None:
         self._app = app
-        self._media_type = media_type
+        self._refuse = refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Reject, or pass on."""
         if scope["type"] == "http" and scope["method"] in _UNSAFE:
             stated = _type_of_body(scope)
             if stated in _FORM_TYPES:
-                await refuse(_no_media_type(stated), self._media_type, scope, receive, send)
+                await self._refuse(_no_media_type(stated), scope, receive, send)
                 return
         await self._app(scope, receive, send)
 

@@ -1,17 +1,20 @@
-"""Which of the media types that a service offers an `Accept` header asks for.
+"""Media types: which of those on offer an `Accept` header asks for, and which one a body states.
 
-Weighed as RFC 9110 says: the most specific range that holds a type decides on its weight; equal
-weights go to the more specific range and then to the order of the offers. `*/x` is read as `*/*`,
-as JVM services do. Clients send the same few headers all the time, so results are remembered; long
-headers are not, because the caller is not authenticated yet and the cache is shared.
+Offers are weighed as RFC 9110 says: the most specific range that holds a type decides on its
+weight; equal weights go to the more specific range and then to the order of the offers. `*/x` is
+read as `*/*`, as JVM services do. Clients send the same few headers all the time, so results are
+remembered; long headers are not, because the caller is not authenticated yet and the cache is
+shared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
+JSON: Final = "application/json"
 _MAX_RANGES: Final = 64
 _MAX_REMEMBERED: Final = 1_000
 """Characters of a header whose result is remembered."""
@@ -20,6 +23,14 @@ _MAX_REMEMBERED: Final = 1_000
 def negotiated(accept: str, offers: tuple[str, ...]) -> str | None:
     """The best of the offers, which are full media types in lower case; None if none will do."""
     return (_remembered if len(accept) <= _MAX_REMEMBERED else _chosen)(accept, offers)
+
+
+def matching(content_type: str, taken: Collection[str]) -> str | None:
+    """Which of the types that are taken a body states; a `*` in them matches any characters."""
+    stated = content_type.partition(";")[0].strip().lower()
+    if stated in taken:
+        return stated
+    return next((each for each in taken if "*" in each and fnmatchcase(stated, each)), None)
 
 
 def _chosen(accept: str, offers: tuple[str, ...]) -> str | None:

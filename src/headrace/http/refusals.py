@@ -1,4 +1,4 @@
-"""How a request is rejected before it reaches a route: one small JSON body in every service."""
+"""How a request is rejected, by a route or before it: status, code, text, in a small body."""
 
 from __future__ import annotations
 
@@ -17,6 +17,13 @@ _DENIAL = "websocket.http.response"
 _POLICY_VIOLATION = 1008
 
 
+class Error(msgspec.Struct):
+    """The body of an error as Confluent's services have it."""
+
+    error_code: int
+    message: str
+
+
 class Refusal(NamedTuple):
     """Status, code and text; the code is the status unless the API has a finer one."""
 
@@ -25,13 +32,19 @@ class Refusal(NamedTuple):
     error_code: int = 0
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
+    @property
+    def code(self) -> int:
+        return self.error_code or self.status
+
+
+Refuse = Callable[[Refusal, Scope, Receive, Send], Awaitable[None]]
+"""How a service answers what does not reach a route."""
+
 
 async def refuse(
-    refusal: Refusal, media_type: str, scope: Scope, receive: Receive, send: Send
+    refusal: Refusal, body: bytes, media_type: str, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """Answer a request, or a WebSocket that was not accepted yet, with an error."""
-    code = refusal.error_code or refusal.status
-    body = msgspec.json.encode({"error_code": code, "message": refusal.message})
     prefix = "http.response"
     if scope["type"] == "websocket":
         await receive()

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from headrace.errors import ConfigError
+from headrace.http.settings import HttpSettings
 
 _MAX_HEAD_BYTES: Final = 64 << 10
 _MAX_FRAME_BYTES: Final = 1 << 20
@@ -24,25 +25,6 @@ _CLIENT_CERTIFICATES: Final = {
     "REQUESTED": ssl.CERT_OPTIONAL,
     "REQUIRED": ssl.CERT_REQUIRED,
 }
-
-
-class HttpSettings(Protocol):
-    """What the settings of every HTTP service have."""
-
-    @property
-    def request_timeout_ms(self) -> int: ...
-    @property
-    def idle_timeout_ms(self) -> int: ...
-    @property
-    def ssl_certificate_location(self) -> str | None: ...
-    @property
-    def ssl_key_location(self) -> str | None: ...
-    @property
-    def ssl_key_password(self) -> str | None: ...
-    @property
-    def ssl_ca_location(self) -> str | None: ...
-    @property
-    def ssl_client_authentication(self) -> str: ...
 
 
 class PatientProtocol(HttpToolsProtocol):

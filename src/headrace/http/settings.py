@@ -7,6 +7,7 @@ both and what is allowed. `READERS` maps the names of settings to a field and it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from headrace.errors import ConfigError
@@ -63,9 +64,49 @@ def _port(name: str, text: str) -> tuple[Listener, ...]:
 MILLISECONDS: Final = number(1, 0x7FFFFFFF)
 COUNT: Final = number(1, 0x7FFFFFFF)
 
-FAILURES_PER_MINUTE: Final = 20
-ALLOW_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD")
-ALLOW_HEADERS: Final = ("*",)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSettings:
+    """Every setting with its default; where to listen and how much to take is the service's own."""
+
+    listeners: tuple[Listener, ...]
+    host_name: str = ""
+    request_max_bytes: int
+    request_timeout_ms: int = 30_000
+    idle_timeout_ms: int = 30_000
+    authentication_method: str = "NONE"
+    authentication_realm: str = "headrace"
+    authentication_users_file: str | None = None
+    authentication_failures_per_minute: int = 20
+    allow_host: tuple[str, ...] = ()
+    allow_origin: tuple[str, ...] = ()
+    allow_methods: tuple[str, ...] = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD")
+    allow_headers: tuple[str, ...] = ("*",)
+    ssl_certificate_location: str | None = None
+    ssl_key_location: str | None = None
+    ssl_key_password: str | None = field(default=None, repr=False)
+    ssl_ca_location: str | None = None
+    ssl_client_authentication: str = "NONE"
+
+    def advertised(self, bound: Listener) -> Listener:
+        """How other instances reach the listener that was bound."""
+        return bound.advertised(self.host_name)
+
+
+def check(settings: HttpSettings) -> None:
+    """What must not be left out beside other settings."""
+    schemes = {listener.scheme for listener in settings.listeners}
+    if "https" in schemes and settings.ssl_certificate_location is None:
+        raise ConfigError(
+            "listeners has an https address: set ssl.keystore.location to a PEM file with the key "
+            "and its certificates (or ssl.certificate.location and ssl.key.location)"
+        )
+    if settings.authentication_method == "BASIC" and settings.authentication_users_file is None:
+        raise ConfigError(
+            "authentication.method=BASIC needs users: set authentication.users.file to a file "
+            "with lines `name: password, role`"
+        )
+
 
 READERS: Final[Mapping[str, tuple[str, Reader]]] = {
     "listeners": ("listeners", parse_listeners),

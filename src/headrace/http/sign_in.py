@@ -16,7 +16,7 @@ from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Final, Protocol
 
 from headrace.http.limits import RateLimit
-from headrace.http.refusals import Application, Receive, Refusal, Scope, Send, refuse
+from headrace.http.refusals import Application, Receive, Refusal, Refuse, Scope, Send
 
 _TOO_MANY: Final = 42901
 _SECONDS: Final = 60
@@ -51,12 +51,12 @@ class SignIn:
         failures_per_minute: int,
         open_paths: Collection[str],
         error_code: int,
-        media_type: str,
+        refuse: Refuse,
     ) -> None:
         self._app = app
         self._authenticator = authenticator
         self._open_paths = open_paths
-        self._media_type = media_type
+        self._refuse = refuse
         self._of_names = RateLimit(failures_per_minute / _SECONDS, failures_per_minute)
         together = failures_per_minute * _NAMES_PER_ADDRESS
         self._of_addresses = RateLimit(together / _SECONDS, together)
@@ -74,7 +74,7 @@ class SignIn:
         if scope["type"] in ("http", "websocket") and not self._is_open(scope["path"]):
             found = await self._user(scope)
             if isinstance(found, Refusal):
-                await refuse(found, self._media_type, scope, receive, send)
+                await self._refuse(found, scope, receive, send)
                 return
             scope["user"] = found
         await self._app(scope, receive, send)

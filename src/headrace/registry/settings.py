@@ -9,21 +9,20 @@ The module opens no file and no socket.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from headrace.client.settings import ClientSettings, client_settings
 from headrace.errors import ConfigError
 from headrace.http.listeners import Listener
 from headrace.http.settings import (
-    ALLOW_HEADERS,
-    ALLOW_METHODS,
     COUNT,
-    FAILURES_PER_MINUTE,
     MILLISECONDS,
     READERS,
     WITHOUT_EFFECT,
+    HttpSettings,
     Reader,
+    check,
     choice,
     flag_of,
     name_of,
@@ -48,13 +47,12 @@ MEDIA_TYPES: Final = (
 _STORE_PREFIX: Final = "kafkastore."
 
 
-@dataclass(frozen=True, slots=True)
-class RegistrySettings:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrySettings(HttpSettings):
     """Every setting with its default."""
 
     kafka: ClientSettings
     listeners: tuple[Listener, ...] = (Listener("http", "0.0.0.0", 8081),)
-    host_name: str = ""
     inter_instance_protocol: str = "http"
     debug: bool = False
     topic: str = "_schemas"
@@ -79,27 +77,8 @@ class RegistrySettings:
     subject_search_max_limit: int = 20_000
     response_media_type: str = MEDIA_TYPES[0]
     request_max_bytes: int = 12 << 20
-    request_timeout_ms: int = 30_000
-    idle_timeout_ms: int = 30_000
     worker_queue_size: int = 64
-    authentication_method: str = "NONE"
-    authentication_realm: str = "headrace"
     authentication_roles: tuple[Role, ...] = tuple(Role)
-    authentication_users_file: str | None = None
-    authentication_failures_per_minute: int = FAILURES_PER_MINUTE
-    allow_host: tuple[str, ...] = ()
-    allow_origin: tuple[str, ...] = ()
-    allow_methods: tuple[str, ...] = ALLOW_METHODS
-    allow_headers: tuple[str, ...] = ALLOW_HEADERS
-    ssl_certificate_location: str | None = None
-    ssl_key_location: str | None = None
-    ssl_key_password: str | None = field(default=None, repr=False)
-    ssl_ca_location: str | None = None
-    ssl_client_authentication: str = "NONE"
-
-    def advertised(self, bound: Listener) -> Listener:
-        """How other instances reach the listener that was bound."""
-        return bound.advertised(self.host_name)
 
 
 def registry_settings(
@@ -130,21 +109,12 @@ def registry_settings(
 
 
 def _check(settings: RegistrySettings) -> None:
+    check(settings)
     schemes = {listener.scheme for listener in settings.listeners}
-    if "https" in schemes and settings.ssl_certificate_location is None:
-        raise ConfigError(
-            "listeners has an https address: set ssl.keystore.location to a PEM file with the key "
-            "and its certificates (or ssl.certificate.location and ssl.key.location)"
-        )
     if settings.inter_instance_protocol not in schemes:
         raise ConfigError(
             f"inter.instance.protocol={settings.inter_instance_protocol!r}: listeners has no such "
             f"address, only {', '.join(sorted(schemes))}"
-        )
-    if settings.authentication_method == "BASIC" and settings.authentication_users_file is None:
-        raise ConfigError(
-            "authentication.method=BASIC needs users: set authentication.users.file to a file "
-            "with lines `name: password, role`"
         )
     if settings.heartbeat_interval_ms * 2 > settings.session_timeout_ms:
         raise ConfigError(

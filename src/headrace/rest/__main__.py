@@ -7,8 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-from headrace.errors import HeadraceError
-from headrace.http.arguments import read_arguments
+from headrace.http.arguments import main
 from headrace.rest.settings import rest_settings
 
 FILE: Final = "kafka-rest.properties"
@@ -27,14 +26,5 @@ def run(properties: Mapping[str, str]) -> int:
     return serve(settings)
 
 
-def main() -> int:
-    """A mistake in the settings is one line and exit code 1."""
-    try:
-        return run(read_arguments("python -m headrace.rest", FILE, sys.argv[1:]))
-    except HeadraceError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("python -m headrace.rest", FILE, run))

@@ -1,7 +1,7 @@
 """What every route shares: the producer, the admin client, the registry, consumers and peers.
 
-Routes get it as `request.app.state.proxy`. It is made without touching the network; clients open
-with their first use. What a request may contain is the routes' business.
+Handlers get it as `call.proxy`. It is made without touching the network; clients open with their
+first use. What a request may contain is the handlers' business.
 """
 
 from __future__ import annotations

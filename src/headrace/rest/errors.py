@@ -1,26 +1,19 @@
 """The errors of the API: HTTP status, error code and text, under Confluent's numbers.
 
 One constructor per code of version 2, so that a route says what is wrong and never which number
-that has. `response_of` renders each of them, whatever raised it. Nothing here talks to Kafka.
+that has. Nothing here talks to Kafka.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-import msgspec
+from typing import Final
 
 from headrace.errors import HeadraceError
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
 
 KAFKA_ERROR: Final = 50002
 KAFKA_RETRIABLE_ERROR: Final = 50003
 KAFKA_AUTHENTICATION: Final = 40101
 KAFKA_AUTHORIZATION: Final = 40301
-
-_encode = msgspec.json.Encoder().encode
 
 
 class RestError(HeadraceError):
@@ -41,19 +34,6 @@ class RestError(HeadraceError):
         self.retry_after_s = retry_after_s
 
 
-def response_of(error: RestError, media_type: str = "application/json") -> Response:
-    """`{error_code, message}` with the status of the error."""
-    from starlette.responses import Response
-
-    body = _encode({"error_code": error.error_code, "message": error.message})
-    headers = {}
-    if error.retry_after_s is not None:
-        headers["Retry-After"] = str(error.retry_after_s)
-    if error.http_status == 401:
-        headers["WWW-Authenticate"] = "Basic"
-    return Response(body, error.http_status, headers, media_type)
-
-
 # -- the request itself ----------------------------------------------------------------------------
 
 
@@ -62,38 +42,18 @@ def bad_data(reason: str) -> RestError:
     return RestError(400, 400, f"Bad Request: {reason}")
 
 
-def malformed(reason: str) -> RestError:
-    return RestError(400, 400, f"Invalid JSON: {reason}")
-
-
 def invalid_field(reason: str) -> RestError:
     return RestError(422, 422, reason)
-
-
-def role_needed(user: str, what: str, role: str) -> RestError:
-    return RestError(403, 40301, f"The user {user} may not {what}: it takes the role {role}")
 
 
 def not_found() -> RestError:
     return RestError(404, 404, "HTTP 404 Not Found")
 
 
-def not_acceptable() -> RestError:
-    return RestError(406, 406, "HTTP 406 Not Acceptable")
-
-
-def too_slow(seconds: float) -> RestError:
-    return RestError(408, 408, f"The request's body did not arrive within {seconds:g} s")
-
-
 def too_large(max_bytes: int) -> RestError:
     return RestError(
         413, 413, f"The request's body is larger than {max_bytes} bytes (request.max.bytes)"
     )
-
-
-def unsupported_media_type() -> RestError:
-    return RestError(415, 415, "HTTP 415 Unsupported Media Type")
 
 
 def too_many_requests(reason: str, retry_after_s: int = 1) -> RestError:

@@ -11,9 +11,17 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from headrace.client.registry import Writer
-from headrace.rest.media_types import EmbeddedFormat
+from headrace.rest.media_types import (
+    V1,
+    V1_EMBEDDED,
+    V2,
+    V2_EMBEDDED,
+    EmbeddedFormat,
+    format_of,
+)
 from headrace.rest.numbers import Whole, number_of
 from headrace.rest.producing import Headers, OutRecord
 from headrace.schemas.model import InvalidValue, SchemaType
@@ -27,6 +35,11 @@ SCHEMA_TYPES: Final = {
     EmbeddedFormat.PROTOBUF: SchemaType.PROTOBUF,
 }
 _NULL: Final = msgspec.Raw(b"null")
+
+
+def raw_null() -> msgspec.Raw:
+    """A default that JSON Schema does not show, because it cannot."""
+    return _NULL
 
 
 class Header(msgspec.Struct, forbid_unknown_fields=True):
@@ -48,8 +61,8 @@ class BinaryRecord(_Record):
 
 
 class JsonRecord(_Record):
-    key: msgspec.Raw = _NULL
-    value: msgspec.Raw = _NULL
+    key: msgspec.Raw = msgspec.field(default_factory=raw_null)
+    value: msgspec.Raw = msgspec.field(default_factory=raw_null)
 
 
 class SchemaRecord(_Record):
@@ -76,14 +89,17 @@ class SchemaProduceRequest(_ProduceRequest):
     records: Annotated[list[SchemaRecord], msgspec.Meta(min_length=1, max_length=MAX_RECORDS)]
 
 
-_by_schema = msgspec.json.Decoder(SchemaProduceRequest)
-DECODERS: Final[dict[EmbeddedFormat, msgspec.json.Decoder[Any]]] = {
-    EmbeddedFormat.BINARY: msgspec.json.Decoder(BinaryProduceRequest),
-    EmbeddedFormat.JSON: msgspec.json.Decoder(JsonProduceRequest),
-    EmbeddedFormat.AVRO: _by_schema,
-    EmbeddedFormat.JSONSCHEMA: _by_schema,
-    EmbeddedFormat.PROTOBUF: _by_schema,
+_REQUESTS: Final = {
+    EmbeddedFormat.BINARY: BinaryProduceRequest,
+    EmbeddedFormat.JSON: JsonProduceRequest,
+    EmbeddedFormat.AVRO: SchemaProduceRequest,
+    EmbeddedFormat.JSONSCHEMA: SchemaProduceRequest,
+    EmbeddedFormat.PROTOBUF: SchemaProduceRequest,
 }
+PRODUCE_REQUESTS: Final = {
+    name: _REQUESTS[format_of(name)] for name in (V2, *V2_EMBEDDED, V1, *V1_EMBEDDED)
+}
+"""What a body has to be, by its media type."""
 
 
 def headers_of(record: _Record) -> Headers | None:
@@ -158,20 +174,15 @@ def encode_by_schema(
 
 
 class ConsumedRecord(msgspec.Struct):
-    """A record as version 2 gives it."""
+    """A record as versions 1 and 2 give it; the last two for those who ask."""
 
     topic: str
     key: Any
     value: Any
     partition: int
     offset: int
-
-
-class ConsumedRecordWithHeaders(ConsumedRecord):
-    """The same with what Kafka also knows, for those who ask."""
-
-    headers: list[Header]
-    timestamp: int | None
+    headers: list[Header] | UnsetType = UNSET
+    timestamp: int | UnsetType | None = UNSET
 
 
 Render = Callable[[bytes, bytes | None], Any]

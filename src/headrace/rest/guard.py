@@ -1,7 +1,7 @@
 """What requests pass behind the entrance: how often a client may ask, one spelling of addresses.
 
-A plain ASGI wrapper, because it is on the way of every request. `/` is never held up, so that
-whatever watches the process gets its answer.
+A plain ASGI wrapper, because it is on the way of every request. `/` and `/healthz` are never held
+up, so that whatever watches the process gets its answer.
 """
 
 from __future__ import annotations
@@ -9,23 +9,25 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
+from headrace.http.application import HEALTH
 from headrace.http.limits import RateLimit
-from headrace.http.refusals import Refusal, refuse
-from headrace.rest.media_types import JSON
+from headrace.http.refusals import Refusal
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from headrace.rest.settings import RestSettings
+    from headrace.rest.service import RestService
 
-OPEN_PATHS: Final = frozenset({"/"})
+OPEN_PATHS: Final = frozenset({"/", HEALTH})
 
 
 class Guard:
     """Counts requests by user, else by address; drops slashes at the end of their paths."""
 
-    def __init__(self, app: ASGIApp, settings: RestSettings) -> None:
+    def __init__(self, app: ASGIApp, service: RestService) -> None:
         self._app = app
+        self._refuse = service.refuse
+        settings = service.proxy.settings
         self._limit: RateLimit | None = None
         if settings.rate_limit_enable:
             self._limit = RateLimit(settings.rate_limit_permits_per_sec, settings.rate_limit_burst)
@@ -34,7 +36,7 @@ class Guard:
         if scope["type"] in ("http", "websocket") and scope["path"] not in OPEN_PATHS:
             wait_s = self._wait_s(scope)
             if wait_s:
-                await refuse(_too_many(wait_s), JSON, scope, receive, send)
+                await self._refuse(_too_many(wait_s), scope, receive, send)
                 return
             _drop_slashes(scope)
         await self._app(scope, receive, send)

@@ -9,13 +9,9 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from headrace.http.negotiation import negotiated
-from headrace.rest import errors
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
+from headrace.http.negotiation import JSON
 
 
 class EmbeddedFormat(StrEnum):
@@ -35,7 +31,6 @@ class KafkaType(NamedTuple):
     format: EmbeddedFormat | None
 
 
-JSON: Final = "application/json"
 V1: Final = "application/vnd.kafka.v1+json"
 V2: Final = "application/vnd.kafka.v2+json"
 V2_EMBEDDED: Final = tuple(f"application/vnd.kafka.{each}.v2+json" for each in EmbeddedFormat)
@@ -43,6 +38,7 @@ V1_EMBEDDED: Final = tuple(
     f"application/vnd.kafka.{each}.v1+json"
     for each in (EmbeddedFormat.BINARY, EmbeddedFormat.JSON, EmbeddedFormat.AVRO)
 )
+KAFKA_TYPES: Final = (V2, V1, *V2_EMBEDDED, *V1_EMBEDDED)
 ANSWERS: Final = (V2, JSON, V1, *V2_EMBEDDED, *V1_EMBEDDED)
 _KAFKA: Final = re.compile(
     rf"application/vnd\.kafka(?:\.({'|'.join(EmbeddedFormat)}))?\.v([12])\+json"
@@ -58,30 +54,7 @@ def parse_kafka_type(text: str) -> KafkaType | None:
     return KafkaType(int(match[2]), EmbeddedFormat(match[1]) if match[1] else None)
 
 
-def content_type(request: Request) -> KafkaType | None:
-    """The type of a request's body; None without a header, 415 for a foreign one."""
-    text = request.headers.get("content-type")
-    if text is None:
-        return None
-    found = parse_kafka_type(text)
-    if found is None:
-        raise errors.unsupported_media_type()
-    return found
-
-
-def embedded_type(request: Request) -> tuple[int, EmbeddedFormat]:
-    """Version and format of the records in a body; binary where the type names no format."""
-    found = content_type(request)
-    if found is None:
-        raise errors.unsupported_media_type()
-    if found.version == 1 and found.format in (EmbeddedFormat.JSONSCHEMA, EmbeddedFormat.PROTOBUF):
-        raise errors.unsupported_media_type()
-    return found.version, found.format or EmbeddedFormat.BINARY
-
-
-def choose(accept: str | None, offers: tuple[str, ...] = ANSWERS) -> str:
-    """The offer that an Accept header likes best, the first among equals; 406 for none."""
-    chosen = negotiated(accept or "", offers)
-    if chosen is None:
-        raise errors.not_acceptable()
-    return chosen
+def format_of(media_type: str) -> EmbeddedFormat:
+    """The format of the records in a body of this type; binary where it names none."""
+    found = parse_kafka_type(media_type)
+    return (found and found.format) or EmbeddedFormat.BINARY

@@ -13,16 +13,14 @@ from typing import Any, Final
 
 from headrace.client.registry.settings import RegistrySettings, registry_settings
 from headrace.client.settings import ClientSettings, client_settings
-from headrace.errors import ConfigError
 from headrace.http.listeners import Listener, parse_listener
 from headrace.http.settings import (
-    ALLOW_HEADERS,
-    ALLOW_METHODS,
-    FAILURES_PER_MINUTE,
     MILLISECONDS,
     READERS,
     WITHOUT_EFFECT,
+    HttpSettings,
     Reader,
+    check,
     choice,
     flag_of,
     number,
@@ -35,8 +33,8 @@ from headrace.security.users import Role, roles_of
 DEFAULT_REGISTRY: Final = "http://localhost:8081"
 
 
-@dataclass(frozen=True, slots=True)
-class RestSettings:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestSettings(HttpSettings):
     """Every setting with its default."""
 
     kafka: ClientSettings
@@ -45,7 +43,6 @@ class RestSettings:
     consumer: Mapping[str, str] = field(default_factory=dict)
     listeners: tuple[Listener, ...] = (Listener("http", "0.0.0.0", 8082),)
     id: str = ""
-    host_name: str = ""
     consumer_request_timeout_ms: int = 1000
     consumer_request_max_bytes: int = 64 << 20
     consumer_instance_timeout_ms: int = 300_000
@@ -56,34 +53,15 @@ class RestSettings:
     peer_discovery: str = "GROUP"
     peer_group_id: str = "kafka-rest"
     request_max_bytes: int = 16 << 20
-    request_timeout_ms: int = 30_000
-    idle_timeout_ms: int = 30_000
     connections_max: int = 1000
     rate_limit_enable: bool = False
     rate_limit_permits_per_sec: int = 50
     rate_limit_burst: int = 100
-    authentication_method: str = "NONE"
-    authentication_realm: str = "headrace"
     authentication_roles: tuple[Role, ...] = tuple(Role)
-    authentication_users_file: str | None = None
-    authentication_failures_per_minute: int = FAILURES_PER_MINUTE
-    allow_host: tuple[str, ...] = ()
-    allow_origin: tuple[str, ...] = ()
-    allow_methods: tuple[str, ...] = ALLOW_METHODS
-    allow_headers: tuple[str, ...] = ALLOW_HEADERS
-    ssl_certificate_location: str | None = None
-    ssl_key_location: str | None = None
-    ssl_key_password: str | None = field(default=None, repr=False)
-    ssl_ca_location: str | None = None
-    ssl_client_authentication: str = "NONE"
 
     def client_settings(self) -> ClientSettings:
         """How our own raw client reaches the cluster."""
         return self.kafka
-
-    def advertised(self, bound: Listener) -> Listener:
-        """How other instances reach the listener that was bound."""
-        return bound.advertised(self.host_name)
 
 
 def rest_settings(properties: Mapping[str, str]) -> tuple[RestSettings, tuple[str, ...]]:
@@ -112,22 +90,8 @@ def rest_settings(properties: Mapping[str, str]) -> tuple[RestSettings, tuple[st
         unknown += [prefix + name for name in rest[prefix] if name not in known]
         values[prefix[:-1]] = {name: text for name, text in rest[prefix].items() if name in known}
     settings = RestSettings(kafka=kafka, registry=registry_settings(registry), **values)
-    _check(settings)
+    check(settings)
     return settings, tuple(unknown)
-
-
-def _check(settings: RestSettings) -> None:
-    schemes = {listener.scheme for listener in settings.listeners}
-    if "https" in schemes and settings.ssl_certificate_location is None:
-        raise ConfigError(
-            "listeners has an https address: set ssl.keystore.location to a PEM file with the key "
-            "and its certificates (or ssl.certificate.location and ssl.key.location)"
-        )
-    if settings.authentication_method == "BASIC" and settings.authentication_users_file is None:
-        raise ConfigError(
-            "authentication.method=BASIC needs users: set authentication.users.file to a file "
-            "with lines `name: password, role`"
-        )
 
 
 def _peers(name: str, text: str) -> tuple[str, ...]:

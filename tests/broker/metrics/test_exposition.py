@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from headrace.broker.metrics.catalogue import METRICS
-from headrace.broker.metrics.declaration import COUNTER, GAUGE, SUMMARY, Metric, Summary
-from headrace.broker.metrics.exposition import family, shown
+from headrace.broker.metrics.declaration import COUNTER, GAUGE, SUMMARY, Metric, Summary, family
+from headrace.http.exposition import shown
 from tests.broker.metrics.scraping import parse
 
 NOTHING: Any = None

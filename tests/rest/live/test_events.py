@@ -161,7 +161,7 @@ def test_resume_in_a_group(proxy: RunningProxy, cluster: str, topic: str, path: 
     query = f"{path}?group=back-{uuid.uuid4().hex[:8]}&from=earliest&max_records=3"
     with Events(proxy, query) as events:
         assert [events.record()["data"]["offset"] for _ in range(3)] == [0, 1, 2]
-    eventually(lambda: not access.open_sessions(proxy.app))
+    eventually(lambda: not proxy.service.sessions)
     with Events(proxy, query, "0:0") as events:
         assert [events.record()["data"]["offset"] for _ in range(3)] == [1, 2, 3]
 
@@ -198,7 +198,7 @@ def test_a_slow_reader(proxy: RunningProxy, cluster: str, topic: str, path: str)
     for _ in range(count // 40):
         write(proxy, cluster, topic, *[value] * 40)
     with Events(proxy, f"{path}?from=earliest&max_records={count}") as events:
-        session = next(iter(access.open_sessions(proxy.app)))
+        session = next(iter(proxy.service.sessions))
         # The kernel's buffers are full by then, and what is wanted has been delivered or waits.
         eventually(lambda: session._is_paused)
         assert session.events.qsize() <= 1
@@ -210,14 +210,14 @@ def test_a_reader_that_goes_away(proxy: RunningProxy, path: str) -> None:
     """When the client has gone its consumer, thread and place among the sessions are released."""
     with Events(proxy, f"{path}?group=gone-{uuid.uuid4().hex[:8]}") as events:
         assert events.next() == {"retry": "3000"}
-        session = next(iter(access.open_sessions(proxy.app)))
+        session = next(iter(proxy.service.sessions))
     assert session.has_ended.wait(10)
-    eventually(lambda: not access.open_sessions(proxy.app))
+    eventually(lambda: not proxy.service.sessions)
 
 
 def test_too_many_readers(proxy: RunningProxy, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sessions are counted; one too many is told to come back later."""
-    eventually(lambda: not access.open_sessions(proxy.app))
+    eventually(lambda: not proxy.service.sessions)
     monkeypatch.setattr(access, "MAX_SESSIONS", 1)
     with Events(proxy, path):
         answer = proxy.ask("GET", path)

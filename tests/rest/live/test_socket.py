@@ -12,7 +12,6 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from headrace.rest.live import access
 from tests.rest.live.writing import values, write
 from tests.rest.v3.running_proxy import TIMEOUT_S, RunningProxy, eventually
 
@@ -151,12 +150,12 @@ def test_unknown_topic(proxy: RunningProxy, cluster: str) -> None:
 
 def test_a_client_that_goes_away(proxy: RunningProxy, path: str) -> None:
     """When the socket is closed, everything behind it is released."""
-    eventually(lambda: not access.open_sessions(proxy.app))
+    eventually(lambda: not proxy.service.sessions)
     with opened(proxy, path) as client:
         assert client.receive()["type"] == "assignment"
-        session = next(iter(access.open_sessions(proxy.app)))
+        session = next(iter(proxy.service.sessions))
     assert session.has_ended.wait(10)
-    eventually(lambda: not access.open_sessions(proxy.app))
+    eventually(lambda: not proxy.service.sessions)
 
 
 def test_stopping_the_proxy(path: str, rest_broker: Any) -> None:

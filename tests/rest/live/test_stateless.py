@@ -206,6 +206,6 @@ def test_many_who_wait(proxy: RunningProxy, cluster: str, topic: str, path: str)
 def test_a_reader_that_goes_away(proxy: RunningProxy, path: str) -> None:
     """A read that waits lets its thread go soon after its client has gone."""
     with RawRequest(proxy.port, "GET", f"{path}?timeout_ms=30000"):
-        calls = eventually(lambda: getattr(proxy.app.state, "read_calls", None))
+        calls = proxy.service.reads
         eventually(lambda: calls._under_way)
     eventually(lambda: not calls._under_way, 5)

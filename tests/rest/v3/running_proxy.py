@@ -15,9 +15,8 @@ from starlette.applications import Starlette
 
 from headrace.http.listeners import BACKLOG, Listener, bind
 from headrace.http.server import build_server
-from headrace.rest.app import build_app
-from headrace.rest.context import Proxy
-from headrace.rest.live import access
+from headrace.rest.app import build
+from headrace.rest.service import RestService
 from headrace.rest.settings import rest_settings
 
 TIMEOUT_S = 20
@@ -52,12 +51,12 @@ class RunningProxy:
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
         self.app: Starlette
+        self.service: RestService
         self.port = 0
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        proxy = Proxy(self._settings)
-        self.app = build_app(proxy)
+        self.service, self.app = build(self._settings)
         self._server = build_server(self.app, self._settings, "http", websockets=True)
         bound, where = bind(Listener("http", "127.0.0.1", 0))
         bound.listen(BACKLOG)
@@ -66,8 +65,7 @@ class RunningProxy:
         try:
             await self._server.serve([bound])
         finally:
-            access.close(self.app)
-            await proxy.close()
+            await self.service.close()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -87,7 +85,7 @@ class RunningProxy:
 
     def stop(self) -> None:
         """End what would go on for ever, as a proxy does that is told to stop."""
-        self._loop.call_soon_threadsafe(access.stop, self.app)
+        self._loop.call_soon_threadsafe(self.service.stop)
 
     # -- asking -----------------------------------------------------------------------------------
 

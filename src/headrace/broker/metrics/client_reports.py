@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headrace.broker.metrics.declaration import COUNTER, GAUGE, Metric, Reading, Sources
-from headrace.broker.metrics.exposition import family
+from headrace.broker.metrics.declaration import COUNTER, GAUGE, Metric, Reading, Sources, family
 from headrace.broker.telemetry.store import CLIENT_LABELS, ClientMetrics
 
 

@@ -6,10 +6,12 @@ lower case, `PerSec` meters as counters with `_total`, histograms as summaries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from headrace.http import exposition
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
@@ -73,6 +75,12 @@ class Metric:
     read: Callable[[Sources], Iterable[Reading]]
     labels: tuple[str, ...] = ()
     mbean: str = ""
+
+
+def family(metric: Metric, sources: Sources) -> Iterator[str]:
+    """A metric in Prometheus' text format, line by line."""
+    readings = metric.read(sources)
+    return exposition.family(metric.name, metric.type.value, metric.help, metric.labels, readings)
 
 
 def one(read: Callable[[Sources], int | float]) -> Callable[[Sources], Iterable[Reading]]:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Final
 
 from headrace.broker.metrics.catalogue import METRICS
 from headrace.broker.metrics.client_reports import client_families
-from headrace.broker.metrics.declaration import Sources
+from headrace.broker.metrics.declaration import Sources, family
 from headrace.broker.metrics.distant_ends import ask_leaders
-from headrace.broker.metrics.exposition import CONTENT_TYPE, family
 from headrace.broker.metrics.load import LoadMeter
 from headrace.broker.watching import logs
+from headrace.http.exposition import CONTENT_TYPE
 from headrace.http.hosts import EVERY_NAME, OwnNames, is_loopback
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
+from headrace.http.endpoint import Query
 from headrace.registry import associations, errors
 from headrace.registry.api.call import Call
-from headrace.registry.api.endpoint import LIMIT, OFFSET, Query, Table
+from headrace.registry.api.endpoint import LIMIT, OFFSET, new_table
 from headrace.registry.decisions import Decision
 from headrace.registry.entities import (
     Association,
@@ -25,23 +26,22 @@ from headrace.registry.instance import Batch, Decide
 from headrace.registry.state import RegistryState
 from headrace.registry.subjects import DEFAULT_CONTEXT, parsed_context
 
-table: Final = Table()
+table: Final = new_table()
 
 MOST_IN_BATCH: Final = 1_000
 
 _FILTER: Final = (
     Query("resourceType", str, "Only associations of resources of this type"),
-    Query("associationType", list, "Only associations of this type: key, value"),
+    Query("associationType", list[str], "Only associations of this type: key, value"),
     Query("lifecycle", str, "Only associations of this life cycle: STRONG, WEAK"),
     OFFSET,
     LIMIT,
 )
 _CONTEXT: Final = Query("context", str, "The context of subjects that name none")
 _DRY_RUN: Final = Query("dryRun", bool, "Whether to check only, and to change nothing")
-_WRITE_ERRORS: Final = (50001, 50002, 50003, 50004)
 _CREATE_ERRORS: Final = (
     *(409, 40902, 40903, 40904, 40905, 40906, 40907, 40908),
-    *(42201, 42205, 42208, 42212, *_WRITE_ERRORS),
+    *(42201, 42205, 42208, 42212),
 )
 
 
@@ -134,7 +134,7 @@ def create_or_update(call: Call) -> Decide:
     body=AssociationBatchRequest,
     reply=AssociationBatchResponse,
     status=207,
-    errors=(42212, *_WRITE_ERRORS),
+    errors=(42212,),
 )
 def create_batch(call: Call) -> Batch:
     context, dry_run = _context(call), call.flag("dryRun")
@@ -168,7 +168,7 @@ def _result(outcome: Any) -> AssociationResult:
         _DRY_RUN,
     ),
     status=204,
-    errors=(40410, 40906, 42205, 42206, *_WRITE_ERRORS),
+    errors=(40410, 40906, 42205, 42206),
 )
 def delete(call: Call) -> Decide:
     dry_run = call.flag("dryRun")

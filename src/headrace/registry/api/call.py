@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
+from headrace.http.call import Call as HttpCall
 from headrace.registry.errors import RegistryError
 from headrace.registry.instance import Registry
 
@@ -20,18 +21,17 @@ _FORMS: Final = ("format", "referenceFormat", "findTags")
 """Parameters with which a read has to parse the schema."""
 
 
-class Call:
+class Call(HttpCall):
     """What a handler gets."""
 
-    __slots__ = ("_path", "_query", "body", "registry", "settings", "state")
-
-    def __init__(self, registry: Registry, path: dict[str, str], query: str, body: Any) -> None:
-        self.registry = registry
-        self.state = registry.state
-        self.settings = registry.settings
-        self.body = body
-        self._path = {name: _unquoted(text) for name, text in path.items()}
-        self._query = parsed_query(query)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.registry: Registry = self.service.registry
+        self.state = self.registry.state
+        self.settings = self.registry.settings
+        scope = self.request.scope
+        self._path = {name: _unquoted(text) for name, text in scope["path_params"].items()}
+        self._query = parsed_query(scope["query_string"].decode("latin-1"))
 
     # -- the path ---------------------------------------------------------------------------------
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any, Final
 
 from headrace.registry.api.call import Call
-from headrace.registry.api.endpoint import NORMALIZE, VERBOSE, Kind, Table
+from headrace.registry.api.endpoint import EXAMPLE, NORMALIZE, VERBOSE, Kind, new_table
 from headrace.registry.compatibility import check_compatibility
 from headrace.registry.entities import CompatibilityCheckResponse, RegisterSchemaRequest
 from headrace.security.users import Role
 
-table: Final = Table()
+table: Final = new_table()
 
 _CHECK: Final[dict[str, Any]] = {
     "kind": Kind.COMPUTE,
     "role": Role.READ_ONLY,
     "query": (NORMALIZE, VERBOSE),
     "body": RegisterSchemaRequest,
+    "example": EXAMPLE,
     "reply": CompatibilityCheckResponse,
 }
 

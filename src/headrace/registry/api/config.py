@@ -6,14 +6,12 @@ from typing import Final
 
 from headrace.registry import configs
 from headrace.registry.api.call import Call
-from headrace.registry.api.endpoint import DEFAULT_TO_GLOBAL, Table
+from headrace.registry.api.endpoint import DEFAULT_TO_GLOBAL, new_table
 from headrace.registry.entities import Config, ConfigUpdateRequest
 from headrace.registry.instance import Decide
 from headrace.security.users import Role
 
-table: Final = Table()
-
-_WRITE_ERRORS: Final = (50001, 50002, 50003, 50004)
+table: Final = new_table()
 
 
 @table.get(
@@ -41,8 +39,9 @@ def get(call: Call) -> Config:
     "Set what applies to the default context",
     role=Role.ADMIN,
     body=ConfigUpdateRequest,
+    example={"compatibility": "BACKWARD"},
     reply=ConfigUpdateRequest,
-    errors=(42203, 42205, 42210, *_WRITE_ERRORS),
+    errors=(42203, 42205, 42210),
 )
 def set_global(call: Call) -> Decide:
     return lambda state: configs.set_config(state, None, call.body)
@@ -53,8 +52,9 @@ def set_global(call: Call) -> Decide:
     "Set what applies to a subject",
     role=Role.ADMIN,
     body=ConfigUpdateRequest,
+    example={"compatibility": "BACKWARD"},
     reply=ConfigUpdateRequest,
-    errors=(42203, 42205, 42208, 42210, *_WRITE_ERRORS),
+    errors=(42203, 42205, 42208, 42210),
 )
 def set_subject(call: Call) -> Decide:
     return lambda state: configs.set_config(state, call.subject, call.body)
@@ -65,7 +65,7 @@ def set_subject(call: Call) -> Decide:
     "Go back to the settings of the service",
     role=Role.ADMIN,
     reply=Config,
-    errors=(42205, *_WRITE_ERRORS),
+    errors=(42205,),
 )
 def delete_global(call: Call) -> Decide:
     return configs.delete_config
@@ -76,7 +76,7 @@ def delete_global(call: Call) -> Decide:
     "Take the settings of a subject away",
     role=Role.ADMIN,
     reply=Config,
-    errors=(40401, 42205, *_WRITE_ERRORS),
+    errors=(40401, 42205),
 )
 def delete(call: Call) -> Decide:
     return lambda state: configs.delete_config(state, call.subject)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from headrace.http.endpoint import Query
 from headrace.registry import contexts, lists
 from headrace.registry.api.call import Call
-from headrace.registry.api.endpoint import LIMIT, OFFSET, Query, Table
+from headrace.registry.api.endpoint import LIMIT, OFFSET, new_table
 from headrace.registry.instance import Decide
 from headrace.security.users import Role
 
-table: Final = Table()
+table: Final = new_table()
 
 
 @table.get(
@@ -30,7 +31,7 @@ def list_contexts(call: Call) -> list[str]:
     "Delete an empty context",
     role=Role.ADMIN,
     status=204,
-    errors=(42205, 42208, 42211, 50001, 50002, 50003, 50004),
+    errors=(42205, 42208, 42211),
 )
 def delete_context(call: Call) -> Decide:
     return lambda state: contexts.delete_context(state, call.name("context"))

@@ -6,9 +6,10 @@ from typing import Final
 
 import msgspec
 
+from headrace.http.endpoint import Query
 from headrace.registry import deks, errors
 from headrace.registry.api.call import Call
-from headrace.registry.api.endpoint import DELETED, LIMIT, OFFSET, PERMANENT, Kind, Query, Table
+from headrace.registry.api.endpoint import DELETED, LIMIT, OFFSET, PERMANENT, Kind, new_table
 from headrace.registry.entities import (
     CreateDekRequest,
     CreateKekRequest,
@@ -19,7 +20,7 @@ from headrace.registry.entities import (
 from headrace.registry.instance import Decide
 from headrace.security.users import Role
 
-table: Final = Table()
+table: Final = new_table()
 
 _KEKS: Final = "/dek-registry/v1/keks"
 _KEK: Final = _KEKS + "/{name}"
@@ -27,8 +28,9 @@ _DEKS: Final = _KEK + "/deks"
 _DEK: Final = _DEKS + "/{subject}"
 _VERSION: Final = _DEK + "/versions/{version}"
 _ALGORITHM: Final = Query("algorithm", str, "AES128_GCM, AES256_GCM (default) or AES256_SIV")
-_PREFIX: Final = Query("subjectPrefix", list, "Only keys that have DEKs of subjects that begin so")
-_WRITE_ERRORS: Final = (50001, 50002, 50003, 50004)
+_PREFIX: Final = Query(
+    "subjectPrefix", list[str], "Only keys that have DEKs of subjects that begin so"
+)
 
 # -- keys that encrypt keys ------------------------------------------------------------------------
 
@@ -58,7 +60,7 @@ def get_kek(call: Call) -> Kek:
     query=(Query("testSharing", bool, "Has no effect: no key-management service is called"),),
     body=CreateKekRequest,
     reply=Kek,
-    errors=(40971, 40972, 42271, *_WRITE_ERRORS),
+    errors=(40971, 40972, 42271),
 )
 def create_kek(call: Call) -> Decide:
     return lambda state: deks.create_kek(state, call.body)
@@ -70,7 +72,7 @@ def create_kek(call: Call) -> Decide:
     role=Role.ADMIN,
     body=UpdateKekRequest,
     reply=Kek,
-    errors=(40470, 42271, *_WRITE_ERRORS),
+    errors=(40470, 42271),
 )
 def update_kek(call: Call) -> Decide:
     return lambda state: deks.update_kek(state, call.name("name"), call.body)
@@ -82,7 +84,7 @@ def update_kek(call: Call) -> Decide:
     role=Role.ADMIN,
     query=(PERMANENT,),
     status=204,
-    errors=(40470, 40471, 42272, *_WRITE_ERRORS),
+    errors=(40470, 40471, 42272),
 )
 def delete_kek(call: Call) -> Decide:
     permanent = call.flag("permanent")
@@ -94,7 +96,7 @@ def delete_kek(call: Call) -> Decide:
     "Take back the deletion of a key-encryption key",
     role=Role.ADMIN,
     status=204,
-    errors=(40470, *_WRITE_ERRORS),
+    errors=(40470,),
 )
 def undelete_kek(call: Call) -> Decide:
     return lambda state: deks.undelete_kek(state, call.name("name"))
@@ -189,7 +191,7 @@ def get_dek_version(call: Call) -> Dek:
     "Create a data-encryption key",
     body=CreateDekRequest,
     reply=Dek,
-    errors=(40470, 40971, 40972, 42202, 42271, *_WRITE_ERRORS),
+    errors=(40470, 40971, 40972, 42202, 42271),
 )
 def create_dek(call: Call) -> Decide:
     return lambda state: deks.create_dek(state, call.name("name"), call.body)
@@ -200,7 +202,7 @@ def create_dek(call: Call) -> Decide:
     "Create a data-encryption key of a subject",
     body=CreateDekRequest,
     reply=Dek,
-    errors=(40470, 40971, 40972, 42202, 42271, *_WRITE_ERRORS),
+    errors=(40470, 40971, 40972, 42202, 42271),
 )
 def create_dek_of_subject(call: Call) -> Decide:
     request: CreateDekRequest = call.body
@@ -216,7 +218,7 @@ def create_dek_of_subject(call: Call) -> Decide:
     permanent_role=Role.ADMIN,
     query=(_ALGORITHM, PERMANENT),
     status=204,
-    errors=(40470, 40471, 42271, *_WRITE_ERRORS),
+    errors=(40470, 40471, 42271),
 )
 def delete_dek(call: Call) -> Decide:
     return _deletion(call, None)
@@ -228,7 +230,7 @@ def delete_dek(call: Call) -> Decide:
     permanent_role=Role.ADMIN,
     query=(_ALGORITHM, PERMANENT),
     status=204,
-    errors=(40470, 40471, 42202, 42271, *_WRITE_ERRORS),
+    errors=(40470, 40471, 42202, 42271),
 )
 def delete_dek_version(call: Call) -> Decide:
     return _deletion(call, call.version)
@@ -250,7 +252,7 @@ def _deletion(call: Call, version: str | None) -> Decide:
     "Take back the deletion of a data-encryption key",
     query=(_ALGORITHM,),
     status=204,
-    errors=(40470, 40472, 42271, *_WRITE_ERRORS),
+    errors=(40470, 40472, 42271),
 )
 def undelete_dek(call: Call) -> Decide:
     return _undeletion(call, None)
@@ -261,7 +263,7 @@ def undelete_dek(call: Call) -> Decide:
     "Take back the deletion of a version of a data-encryption key",
     query=(_ALGORITHM,),
     status=204,
-    errors=(40470, 40472, 42202, 42271, *_WRITE_ERRORS),
+    errors=(40470, 40472, 42202, 42271),
 )
 def undelete_dek_version(call: Call) -> Decide:
     return _undeletion(call, call.version)

@@ -11,20 +11,21 @@ from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from headrace.http.negotiation import negotiated
+from headrace.http.resource import refused
 from headrace.registry.api.addresses import routed
-from headrace.registry.api.bodies import encode_error
-from headrace.registry.api.resource import respond
-from headrace.registry.api.service import Service
+from headrace.registry.api.service import RegistryService
 from headrace.registry.errors import RegistryError
 
 _BY_ID: Final = b"/schemas/ids/"
+_BY_ID_ROUTE: Final = "/schemas/ids/{id}"
 _MAX_ID_DIGITS: Final = 10
 
 
 class Door:
     """Middleware: behind the entrance, and outside of Starlette's router."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
+    def __init__(self, app: ASGIApp, service: RegistryService) -> None:
         self._app = app
         self._service = service
 
@@ -45,8 +46,7 @@ class Door:
             query = scope["query_string"].decode("latin-1")
             path, query = routed(raw_path.decode("latin-1"), query, scope["method"])
         except RegistryError as error:
-            headers = [(b"content-type", self._service.error_type)]
-            await respond(send, error.http_status, headers, encode_error(error))
+            await refused(self._service, error, None, "routing")(scope, receive, send)
             return
         scope["path"], scope["query_string"] = path, query.encode("latin-1", "replace")
         await self._app(scope, receive, send)
@@ -60,12 +60,9 @@ class Door:
             if name == b"accept":
                 accept = value
         service = self._service
-        try:
-            media_type = service.negotiation.media_type(accept.decode("latin-1"))
-        except RegistryError:
-            return None
+        media_type = negotiated(accept.decode("latin-1"), service.gives)
         body = service.registry.state.encoded_schema(int(digits))
-        if body is None:
+        if media_type is None or body is None:
             return None
-        service.metrics.fast_lookups += 1
+        service.count(_BY_ID_ROUTE, "GET", 200)
         return media_type.encode(), body

@@ -1,26 +1,26 @@
-"""What one endpoint of the API is: the one description that routes, checks and OpenAPI come from.
+"""What an endpoint of the registry has besides its types: where its handler runs, and as whom.
 
-    table = Table()
-
-    @table.get("/subjects", "All subjects", query=(DELETED,), reply=list[str])
-    def list_subjects(call: Call) -> list[str]: ...
-
-A handler is a plain function of a call. What it returns depends on its kind: a READ and a COMPUTE
-return the reply; a WRITE returns a function that decides on a state, because the decision is made
-where and when the instance may write.
+What a handler returns depends on its kind: a READ and a COMPUTE return the reply; a WRITE returns a
+function that decides on a state, because the decision is made where and when the instance may
+write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, TypeVar
+from functools import partial
+from typing import Annotated, Any, Final
 
-from headrace.registry.api.call import Call
+import msgspec
+
+from headrace.http.endpoint import Endpoint, Query, Table
+from headrace.registry.settings import MEDIA_TYPES
 from headrace.security.users import Role
 
-Handler = TypeVar("Handler", bound=Callable[[Call], Any])
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+_WRITE_ERRORS: Final = (50001, 50002, 50003, 50004)
+EXAMPLE: Final = {"schema": '{"type":"string"}'}
 
 
 class Kind(Enum):
@@ -31,73 +31,33 @@ class Kind(Enum):
     WRITE = "where the primary is"
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A parameter of the query; `also` are other names by which clients call it."""
-
-    name: str
-    type: type
-    about: str
-    also: tuple[str, ...] = ()
-    default: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryEndpoint(Endpoint):
     """One method on one path."""
 
-    method: str
-    path: str
-    summary: str
-    handle: Callable[[Call], Any]
     kind: Kind
-    query: tuple[Query, ...] = ()
-    body: Any = None
-    reply: Any = None
-    status: int = 200
-    errors: tuple[int, ...] = ()
-    role: Role = Role.READ_ONLY
     permanent_role: Role | None = None
     """The role that `permanent=true` (or `force=true`) takes, where it takes another."""
     may_be_known: bool = False
     """Whether a write often changes nothing, and needs no primary then."""
-    is_raw: bool = False
-    """Whether the reply is text and not JSON."""
 
 
-class Table:
-    """The endpoints of one module, in the order of their definition."""
-
-    def __init__(self) -> None:
-        self.endpoints: list[Endpoint] = []
-
-    def get(self, path: str, summary: str, **described: Any) -> Callable[[Handler], Handler]:
-        """A read; `kind=Kind.COMPUTE` for long ones."""
-        return self._add("GET", path, summary, {"kind": Kind.READ, **described})
-
-    def post(self, path: str, summary: str, **described: Any) -> Callable[[Handler], Handler]:
-        """A write, unless `kind` says otherwise."""
-        return self._add("POST", path, summary, {**_WRITE, **described})
-
-    def put(self, path: str, summary: str, **described: Any) -> Callable[[Handler], Handler]:
-        """A write."""
-        return self._add("PUT", path, summary, {**_WRITE, **described})
-
-    def delete(self, path: str, summary: str, **described: Any) -> Callable[[Handler], Handler]:
-        """A write."""
-        return self._add("DELETE", path, summary, {**_WRITE, **described})
-
-    def _add(
-        self, method: str, path: str, summary: str, described: dict[str, Any]
-    ) -> Callable[[Handler], Handler]:
-        def add(handler: Handler) -> Handler:
-            self.endpoints.append(Endpoint(method, path, summary, handler, **described))
-            return handler
-
-        return add
+def _endpoint(*, method: str, errors: tuple[int, ...] = (), **declared: Any) -> RegistryEndpoint:
+    kind = declared.setdefault("kind", Kind.READ if method == "GET" else Kind.WRITE)
+    unknown_property = () if declared.get("body") is None else (422,)
+    written = _WRITE_ERRORS if kind is Kind.WRITE else ()
+    codes = (400, 404, *unknown_property, *errors, *written)
+    return RegistryEndpoint(method=method, errors=codes, **declared)
 
 
-_WRITE: Final = {"kind": Kind.WRITE, "role": Role.DEVELOPER}
+new_table: Final = partial(
+    Table,
+    _endpoint,
+    reader=Role.READ_ONLY,
+    writer=Role.DEVELOPER,
+    takes=(*MEDIA_TYPES, "application/octet-stream"),
+    gives=MEDIA_TYPES,
+)
 
 # -- parameters that several endpoints share -------------------------------------------------------
 
@@ -106,12 +66,14 @@ SUBJECT_PREFIX: Final = Query(
 )
 DELETED: Final = Query("deleted", bool, "Whether to include what was deleted softly")
 DELETED_ONLY: Final = Query("deletedOnly", bool, "Whether to return only what was deleted softly")
-OFFSET: Final = Query("offset", int, "How many results to skip", default=0)
-LIMIT: Final = Query("limit", int, "How many results to return; negative: no limit", default=-1)
+OFFSET: Final = Query("offset", Int32, "How many results to skip", default=0)
+LIMIT: Final = Query("limit", Int32, "How many results to return; negative: no limit", default=-1)
 NORMALIZE: Final = Query("normalize", bool, "Whether to compare schemas by their normal form")
 FORMAT: Final = Query("format", str, "The form of the schema, such as resolved or serialized")
 REFERENCE_FORMAT: Final = Query("referenceFormat", str, "The form of the references")
-FIND_TAGS: Final = Query("findTags", list, "Tags to look for inside the schema; `*` stands for all")
+FIND_TAGS: Final = Query(
+    "findTags", list[str], "Tags to look for inside the schema; `*` stands for all"
+)
 PERMANENT: Final = Query("permanent", bool, "Whether to delete for good what was deleted softly")
 VERBOSE: Final = Query("verbose", bool, "Whether to say why a schema is not compatible")
 DEFAULT_TO_GLOBAL: Final = Query(

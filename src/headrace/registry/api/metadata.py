@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from headrace import __version__
 from headrace.registry.api.call import Call
-from headrace.registry.api.endpoint import Kind, Table
+from headrace.registry.api.endpoint import Kind, new_table
 from headrace.security.users import Role
 
-table: Final = Table()
+table: Final = new_table()
 
 
 @table.get("/", "Nothing, as a sign of life", reply=dict[str, str])

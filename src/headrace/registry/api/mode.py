@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from headrace.http.endpoint import Query
 from headrace.registry import modes
 from headrace.registry.api.call import Call
-from headrace.registry.api.endpoint import DEFAULT_TO_GLOBAL, Query, Table
+from headrace.registry.api.endpoint import DEFAULT_TO_GLOBAL, new_table
 from headrace.registry.entities import ModeReply, ModeUpdateRequest
 from headrace.registry.instance import Decide
 from headrace.security.users import Role
 
-table: Final = Table()
+table: Final = new_table()
 
-_WRITE_ERRORS: Final = (50001, 50002, 50003, 50004)
 _FORCE: Final = Query("force", bool, "Whether to allow IMPORT where schemas exist already")
 _RECURSIVE: Final = Query("recursive", bool, "Whether to delete the modes of subjects within too")
 
@@ -40,8 +40,9 @@ def get(call: Call) -> ModeReply:
     role=Role.ADMIN,
     query=(_FORCE,),
     body=ModeUpdateRequest,
+    example={"mode": "READWRITE"},
     reply=ModeReply,
-    errors=(42204, 42205, 42206, *_WRITE_ERRORS),
+    errors=(42204, 42205, 42206),
 )
 def set_global(call: Call) -> Decide:
     force = call.flag("force")
@@ -54,8 +55,9 @@ def set_global(call: Call) -> Decide:
     role=Role.ADMIN,
     query=(_FORCE,),
     body=ModeUpdateRequest,
+    example={"mode": "READWRITE"},
     reply=ModeReply,
-    errors=(42204, 42205, 42206, 42208, *_WRITE_ERRORS),
+    errors=(42204, 42205, 42206, 42208),
 )
 def set_subject(call: Call) -> Decide:
     force = call.flag("force")
@@ -68,7 +70,7 @@ def set_subject(call: Call) -> Decide:
     role=Role.ADMIN,
     query=(_RECURSIVE,),
     reply=ModeReply,
-    errors=(42205, *_WRITE_ERRORS),
+    errors=(42205,),
 )
 def delete_global(call: Call) -> Decide:
     recursive = call.flag("recursive")
@@ -81,7 +83,7 @@ def delete_global(call: Call) -> Decide:
     role=Role.ADMIN,
     query=(_RECURSIVE,),
     reply=ModeReply,
-    errors=(40401, 42205, *_WRITE_ERRORS),
+    errors=(40401, 42205),
 )
 def delete(call: Call) -> Decide:
     recursive = call.flag("recursive")

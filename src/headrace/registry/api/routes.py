@@ -1,12 +1,10 @@
-"""All endpoints in the order in which they are described, and the routes made of them."""
+"""All endpoints in the order in which they are described."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Final
 
-from starlette.routing import BaseRoute, Route
-
+from headrace.http.endpoint import Endpoint
 from headrace.registry.api import (
     associations,
     compatibility,
@@ -18,9 +16,6 @@ from headrace.registry.api import (
     schemas,
     subjects,
 )
-from headrace.registry.api.endpoint import Endpoint
-from headrace.registry.api.resource import Resource
-from headrace.registry.api.service import Service
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = tuple(
     endpoint
@@ -37,12 +32,3 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = tuple(
     )
     for endpoint in module.table.endpoints
 )
-
-
-def build_routes(service: Service) -> list[BaseRoute]:
-    """One route for each path; paths without parameters come first, since both could match."""
-    by_path: defaultdict[str, list[Endpoint]] = defaultdict(list)
-    for endpoint in ENDPOINTS:
-        by_path[endpoint.path].append(endpoint)
-    ordered = sorted(by_path, key=lambda path: "{" in path)
-    return [Route(path, Resource(service, path, by_path[path])) for path in ordered]

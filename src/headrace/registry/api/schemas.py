@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from headrace.http.endpoint import Query
 from headrace.registry import lists, look_up
 from headrace.registry.api.call import Call
 from headrace.registry.api.endpoint import (
@@ -15,12 +16,11 @@ from headrace.registry.api.endpoint import (
     REFERENCE_FORMAT,
     SUBJECT_PREFIX,
     Kind,
-    Query,
-    Table,
+    new_table,
 )
 from headrace.registry.entities import ContextId, ExtendedSchema, SchemaString, SubjectVersion
 
-table: Final = Table()
+table: Final = new_table()
 
 _SUBJECT: Final = Query("subject", str, "The subject, or the context, in which to look")
 
@@ -34,9 +34,9 @@ _SUBJECT: Final = Query("subject", str, "The subject, or the context, in which t
         Query("aliases", bool, "Whether to look at aliases too"),
         DELETED,
         Query("latestOnly", bool, "Whether to return the newest version of each subject only"),
-        Query("ruleType", list, "Only schemas with rules of this type"),
+        Query("ruleType", list[str], "Only schemas with rules of this type"),
         Query("resourceType", str, "Only schemas associated with resources of this type"),
-        Query("associationType", list, "Only schemas with associations of this type"),
+        Query("associationType", list[str], "Only schemas with associations of this type"),
         Query("lifecycle", str, "Only schemas with associations of this life cycle"),
         OFFSET,
         LIMIT,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from headrace.http.endpoint import Query
 from headrace.registry import deletion, lists, look_up, register
 from headrace.registry.api.call import Call
 from headrace.registry.api.endpoint import (
     DELETED,
     DELETED_ONLY,
+    EXAMPLE,
     FIND_TAGS,
     FORMAT,
     LIMIT,
@@ -18,8 +20,7 @@ from headrace.registry.api.endpoint import (
     REFERENCE_FORMAT,
     SUBJECT_PREFIX,
     Kind,
-    Query,
-    Table,
+    new_table,
 )
 from headrace.registry.entities import (
     RegisterSchemaRequest,
@@ -32,10 +33,9 @@ from headrace.registry.instance import Decide
 from headrace.registry.subjects import EVERY_CONTEXT
 from headrace.security.users import Role
 
-table: Final = Table()
+table: Final = new_table()
 
-_WRITE_ERRORS: Final = (50001, 50002, 50003, 50004)
-_REGISTER_ERRORS: Final = (409, 42201, 42205, 42207, 42208, 42209, 42210, *_WRITE_ERRORS)
+_REGISTER_ERRORS: Final = (409, 42201, 42205, 42207, 42208, 42209, 42210)
 
 
 @table.get(
@@ -62,6 +62,7 @@ def list_subjects(call: Call) -> list[str]:
     role=Role.READ_ONLY,
     query=(NORMALIZE, FORMAT, DELETED),
     body=RegisterSchemaRequest,
+    example=EXAMPLE,
     reply=Schema,
     errors=(40401, 40403, 42201),
 )
@@ -82,7 +83,7 @@ def look_up_schema(call: Call) -> Schema:
     permanent_role=Role.ADMIN,
     query=(PERMANENT,),
     reply=list[int],
-    errors=(40401, 40404, 40405, 42205, 42206, *_WRITE_ERRORS),
+    errors=(40401, 40404, 40405, 42205, 42206),
 )
 def delete_subject(call: Call) -> Decide:
     permanent = call.flag("permanent")
@@ -111,6 +112,7 @@ def list_versions(call: Call) -> list[int]:
     "Register a schema under a subject",
     query=(NORMALIZE, FORMAT),
     body=RegisterSchemaRequest,
+    example=EXAMPLE,
     reply=RegisterSchemaResponse,
     errors=_REGISTER_ERRORS,
     may_be_known=True,
@@ -182,7 +184,7 @@ def tag_version(call: Call) -> Decide:
     permanent_role=Role.ADMIN,
     query=(PERMANENT,),
     reply=int,
-    errors=(40401, 40402, 40406, 40407, 42202, 42205, 42206, *_WRITE_ERRORS),
+    errors=(40401, 40402, 40406, 40407, 42202, 42205, 42206),
 )
 def delete_version(call: Call) -> Decide:
     permanent = call.flag("permanent")
@@ -195,8 +197,8 @@ def delete_version(call: Call) -> Decide:
     "/subjects/{subject}/metadata",
     "The newest version with these properties in its metadata",
     query=(
-        Query("key", list, "Name of a property; given as often as values"),
-        Query("value", list, "Value of the property at the same place"),
+        Query("key", list[str], "Name of a property; given as often as values"),
+        Query("value", list[str], "Value of the property at the same place"),
         FORMAT,
         DELETED,
     ),

@@ -21,7 +21,6 @@ from headrace.rest import errors
 from headrace.rest.consumers.options import Options
 from headrace.rest.formats import (
     ConsumedRecord,
-    ConsumedRecordWithHeaders,
     Header,
     Render,
 )
@@ -311,7 +310,7 @@ class ConsumerInstance:
         if not with_headers:
             return ConsumedRecord(*shown)
         kind, timestamp = message.timestamp()
-        return ConsumedRecordWithHeaders(
+        return ConsumedRecord(
             *shown,
             [Header(name, value) for name, value in headers],
             timestamp if kind else None,

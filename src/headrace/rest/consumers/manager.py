@@ -70,6 +70,9 @@ class Consumers:
         self._under_way = 0
         self._reaper: asyncio.Task[None] | None = None
 
+    def __len__(self) -> int:
+        return len(self._handles)
+
     def start(self) -> None:
         """Begin to reap."""
         self._reaper = asyncio.get_running_loop().create_task(self._reap())

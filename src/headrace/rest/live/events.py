@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from headrace.http.endpoint import Query
+from headrace.http.refusals import Error
+from headrace.rest.call import Call
 from headrace.rest.errors import RestError
 from headrace.rest.live.access import open_session
 from headrace.rest.live.session import MAX_BATCH, Assigned, LiveRecord, Session, Subscription
-from headrace.rest.live.stateless import FORMAT_PARAMETERS
+from headrace.rest.live.stateless import FORMATS
 from headrace.rest.live.subscribing import positions_text, read_subscription
-from headrace.rest.openapi import Endpoint, Parameter
-from headrace.rest.v3 import schemas
-from headrace.rest.v3.request_bodies import query_int
+from headrace.rest.tables import v3_table
 
 logger = logging.getLogger("kafkarest.live")
 
@@ -33,17 +33,39 @@ DEFAULT_KEEP_ALIVE_MS: Final = 15_000
 RETRY_MS: Final = 3000
 _MEDIA_TYPE: Final = "text/event-stream"
 _WITHOUT_END: Final = (1 << 63) - 1
+_Silence = Annotated[int, msgspec.Meta(ge=100, le=60_000)]
+_Count = Annotated[int, msgspec.Meta(ge=1, le=_WITHOUT_END)]
+SUBSCRIPTION: Final = (
+    Query("from", about="earliest, latest, a time, or positions such as 0:15,1:7"),
+    Query("group", about="Read as a member of this consumer group, with commits"),
+    Query("partitions", about="Only these, such as 0,2; not with a group"),
+    *FORMATS,
+)
+table: Final = v3_table(tag="Records", gives=(_MEDIA_TYPE,))
 
 
-async def follow_records(request: Request) -> Response:
-    if request.method == "HEAD":
+@table.get(
+    "/v3/clusters/{cluster_id}/topics/{topic_name}/records:events",
+    "Follow a topic as server-sent events",
+    query=(
+        *SUBSCRIPTION,
+        Query("max_records", _Count, "End after this number of records"),
+        Query(
+            "keep_alive_ms",
+            _Silence,
+            "Silence before a comment is sent",
+            default=DEFAULT_KEEP_ALIVE_MS,
+        ),
+    ),
+    reply=str,
+)
+async def follow_records(call: Call) -> Response:
+    if call.request.method == "HEAD":
         return Response(media_type=_MEDIA_TYPE)
-    keep_alive_ms = query_int(
-        request, "keep_alive_ms", DEFAULT_KEEP_ALIVE_MS, least=100, most=60_000
-    )
-    max_records = query_int(request, "max_records", _WITHOUT_END, least=1)
-    subscription = await read_subscription(request)
-    session = open_session(request, subscription)
+    keep_alive_ms: int = call.query("keep_alive_ms")
+    max_records: int = call.query("max_records") or _WITHOUT_END
+    subscription = await read_subscription(call)
+    session = open_session(call, subscription)
     return EventStream(session, subscription, keep_alive_ms / 1000, max_records)
 
 
@@ -112,7 +134,7 @@ class EventStream(Response):
 
 
 def _error(error: RestError) -> bytes:
-    told = msgspec.json.encode({"error_code": error.error_code, "message": error.message})
+    told = msgspec.json.encode(Error(error.error_code, error.message))
     return b"event: error\ndata: %b\n\n" % told
 
 
@@ -124,25 +146,3 @@ async def _write(send: Send, body: bytes) -> None:
 async def _await_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         continue
-
-
-ENDPOINTS: Final = (
-    Endpoint(
-        "/v3/clusters/{cluster_id}/topics/{topic_name}/records:events",
-        "GET",
-        follow_records,
-        "Follow a topic as server-sent events",
-        "Records",
-        parameters=(
-            Parameter("from", summary="earliest, latest, a time, or positions such as 0:15,1:7"),
-            Parameter("group", summary="Read as a member of this consumer group, with commits"),
-            Parameter("partitions", summary="Only these, such as 0,2; not with a group"),
-            Parameter("max_records", schemas.INTEGER, "End after this number of records"),
-            Parameter("keep_alive_ms", schemas.INTEGER, "Silence before a comment is sent"),
-            *FORMAT_PARAMETERS,
-        ),
-        responses={200: schemas.STRING},
-        response_types=(_MEDIA_TYPE,),
-        errors=(400, 404),
-    ),
-)

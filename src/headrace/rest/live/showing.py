@@ -8,14 +8,15 @@ poisonous record never hides those behind it. AUTO looks: a registry's frame, JS
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from starlette.datastructures import QueryParams
 
 from headrace.client.registry import RegistryRefused, RegistryUnreachable, Serdes
+from headrace.rest.formats import Header
 from headrace.rest.v3 import faults
 from headrace.rest.v3.record_requests import timestamp_text
 from headrace.schemas.model import InvalidSchema, InvalidValue, SchemaType
@@ -37,7 +38,25 @@ _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _encode: Final = msgspec.json.Encoder().encode
 _check_json: Final = msgspec.json.Decoder().decode
 
-Shown = dict[str, Any]
+
+class Part(msgspec.Struct, kw_only=True):
+    """A key or a value; BINARY is base64."""
+
+    type: str
+    schema_id: int | UnsetType = UNSET
+    data: Any
+    error: str | UnsetType = UNSET
+
+
+class Record(msgspec.Struct):
+    """A record as clients see it."""
+
+    partition_id: int
+    offset: int
+    timestamp: str | None
+    headers: list[Header]
+    key: Part | None
+    value: Part | None
 
 
 class ReadRecord(NamedTuple):
@@ -85,20 +104,18 @@ class Showing:
     def show(self, record: ReadRecord) -> bytes:
         """The record as JSON."""
         schemas = {name: value for name, value in record.headers if name in _SCHEMA_HEADERS}
-        shown: Shown = {
-            "partition_id": record.partition,
-            "offset": record.offset,
-            "timestamp": timestamp_text(record.timestamp),
-            "headers": [
-                {"name": name, "value": None if value is None else b64encode(value).decode()}
-                for name, value in record.headers
-            ],
-            "key": self._part(record.key, self._formats.key, schemas.get(_KEY_HEADER)),
-            "value": self._part(record.value, self._formats.value, schemas.get(_VALUE_HEADER)),
-        }
-        return _encode(shown)
+        return _encode(
+            Record(
+                record.partition,
+                record.offset,
+                timestamp_text(record.timestamp),
+                [Header(name, value) for name, value in record.headers],
+                self._part(record.key, self._formats.key, schemas.get(_KEY_HEADER)),
+                self._part(record.value, self._formats.value, schemas.get(_VALUE_HEADER)),
+            )
+        )
 
-    def _part(self, data: bytes | None, wanted: str, header: bytes | None) -> Shown | None:
+    def _part(self, data: bytes | None, wanted: str, header: bytes | None) -> Part | None:
         if data is None:
             return None
         if wanted == "AUTO":
@@ -106,9 +123,9 @@ class Showing:
         try:
             return self._as(data, wanted, header)
         except _UNREADABLE as error:
-            return _binary(data) | {"error": f"not {wanted}: {error}"}
+            return Part(type="BINARY", data=data, error=f"not {wanted}: {error}")
 
-    def _recognised(self, data: bytes, header: bytes | None) -> Shown:
+    def _recognised(self, data: bytes, header: bytes | None) -> Part:
         framed = len(data) >= _FRAME_HEADER_BYTES and data[0] == 0
         frame = header if header is not None else data[:_FRAME_HEADER_BYTES]
         if (framed or header is not None) and frame not in self._strange:
@@ -123,29 +140,25 @@ class Showing:
                 return self._as(data, kind, None)
             except _UNREADABLE:
                 continue
-        return _binary(data)
+        return Part(type="BINARY", data=data)
 
-    def _as(self, data: bytes, kind: str, header: bytes | None) -> Shown:
+    def _as(self, data: bytes, kind: str, header: bytes | None) -> Part:
         if kind == "BINARY":
-            return _binary(data)
+            return Part(type="BINARY", data=data)
         if kind == "STRING":
-            return {"type": kind, "data": data.decode()}
+            return Part(type=kind, data=data.decode())
         if kind == "JSON":
             _check_json(data)
-            return {"type": kind, "data": msgspec.Raw(data)}
+            return Part(type=kind, data=msgspec.Raw(data))
         return self._by_schema(data, _SCHEMA_TYPES[kind], header)
 
-    def _by_schema(self, data: bytes, expected: SchemaType | None, header: bytes | None) -> Shown:
+    def _by_schema(self, data: bytes, expected: SchemaType | None, header: bytes | None) -> Part:
         decoded = self._serdes.decode(data, header=header, expected=expected)
-        shown: Shown = {"type": _TYPE_NAMES[decoded.schema.type]}
-        if decoded.schema_id is not None:
-            shown["schema_id"] = decoded.schema_id
-        shown["data"] = decoded.value
-        return shown
-
-
-def _binary(data: bytes) -> Shown:
-    return {"type": "BINARY", "data": b64encode(data).decode()}
+        return Part(
+            type=_TYPE_NAMES[decoded.schema.type],
+            schema_id=UNSET if decoded.schema_id is None else decoded.schema_id,
+            data=decoded.value,
+        )
 
 
 _SCHEMA_HEADERS: Final = (_KEY_HEADER, _VALUE_HEADER)

@@ -9,17 +9,25 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
+from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
+from headrace.errors import HeadraceError
+from headrace.http.endpoint import Endpoint, Query
+from headrace.rest.call import Call
 from headrace.rest.errors import RestError
 from headrace.rest.live.access import open_session
+from headrace.rest.live.events import SUBSCRIPTION
 from headrace.rest.live.session import MAX_BATCH, Assigned, LiveRecord, Session
 from headrace.rest.live.subscribing import read_subscription
 from headrace.rest.v3 import faults
-from headrace.rest.v3.request_bodies import query_int
+from headrace.security.users import Role
+
+if TYPE_CHECKING:
+    from headrace.rest.service import RestService
 
 DEFAULT_CREDIT: Final = 500
 MAX_CREDIT: Final = 100_000
@@ -50,22 +58,46 @@ class Ping(msgspec.Struct, tag="ping", tag_field="type"):
 _decode: Final = msgspec.json.Decoder(Credit | Ack | Ping).decode
 
 
-async def socket_records(websocket: WebSocket) -> None:
+async def socket_records(call: Call) -> None:
     """Accept, then serve until either side has gone."""
+    websocket: WebSocket = call.request
     await websocket.accept()
     try:
-        credit = query_int(websocket, "credit", DEFAULT_CREDIT, most=MAX_CREDIT)
-        subscription = await read_subscription(websocket)
-        session = open_session(websocket, subscription)
-    except RestError as error:
-        await _send(websocket, _error(error))
-        busy = error.http_status in (429, 503)
-        await websocket.close(_TRY_AGAIN_LATER if busy else _POLICY_VIOLATION, error.message[:100])
+        credit: int = call.query("credit")
+        session = open_session(call, await read_subscription(call))
+    except HeadraceError as error:
+        told = call.service.refusal(error, call.endpoint)
+        if told is None:
+            raise
+        await _send(websocket, _error(told.code, told.message))
+        busy = told.status in (429, 503)
+        await websocket.close(_TRY_AGAIN_LATER if busy else _POLICY_VIOLATION, told.message[:100])
         return
     try:
         await Conversation(websocket, session, credit).run()
     finally:
         session.close()
+
+
+SOCKET: Final = Endpoint(
+    method="GET",
+    path="/v3/clusters/{cluster_id}/topics/{topic_name}/records:socket",
+    summary="Follow a topic through a WebSocket",
+    handle=socket_records,
+    query=(
+        *SUBSCRIPTION,
+        Query("credit", Annotated[int, msgspec.Meta(ge=0, le=MAX_CREDIT)], default=DEFAULT_CREDIT),
+    ),
+    role=Role.READ_ONLY,
+)
+"""Not among the others, since OpenAPI has no words for it; any user may read."""
+
+
+def socket_route(service: RestService) -> WebSocketRoute:
+    async def converse(websocket: WebSocket) -> None:
+        await socket_records(Call(service, SOCKET, websocket, ""))
+
+    return WebSocketRoute(SOCKET.path, converse)
 
 
 class Conversation:
@@ -101,7 +133,7 @@ class Conversation:
             self._ask()
             event = await self._session.events.get()
             if isinstance(event, RestError):
-                await _send(self._websocket, _error(event))
+                await _send(self._websocket, _error(event.error_code, event.message))
                 return
             if isinstance(event, Assigned):
                 self._forget(event.partitions)
@@ -139,7 +171,7 @@ class Conversation:
             try:
                 answer = self._handle(message.get("text") or message.get("bytes") or "")
             except RestError as error:
-                answer = _error(error)
+                answer = _error(error.error_code, error.message)
             if answer is not None:
                 await _send(self._websocket, answer)
             self._ask()
@@ -173,9 +205,9 @@ class Conversation:
         self._session.commit(done)
 
 
-def _error(error: RestError) -> bytes:
-    told: dict[str, Any] = {"type": "error", "error_code": error.error_code}
-    return msgspec.json.encode({**told, "message": error.message})
+def _error(code: int, message: str) -> bytes:
+    told: dict[str, Any] = {"type": "error", "error_code": code}
+    return msgspec.json.encode({**told, "message": message})
 
 
 async def _send(websocket: WebSocket, frame: bytes) -> None:

@@ -7,24 +7,24 @@ so that a client that went away is noticed and a thread is never held for long.
 from __future__ import annotations
 
 import time
-from typing import Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
 
 from headrace.client.cluster import Cluster
-from headrace.rest.live.access import read_calls
+from headrace.http.endpoint import Query
+from headrace.http.faults import BadParameter
+from headrace.rest.call import Call
 from headrace.rest.live.reading import ENDS, ReadRequest, ReadResult, read, resolve
-from headrace.rest.live.showing import TYPES, Showing, formats_of
+from headrace.rest.live.showing import TYPES, Record, Showing, formats_of
 from headrace.rest.live.subscribing import ISOLATION_LEVELS, isolation_level, time_ms
-from headrace.rest.openapi import Endpoint, Parameter
-from headrace.rest.v3 import faults, schemas
-from headrace.rest.v3.access import enter, proxy_of
+from headrace.rest.tables import v3_table
+from headrace.rest.v3 import faults
 from headrace.rest.v3.partitions import place_of
-from headrace.rest.v3.request_bodies import query_int
-from headrace.rest.v3.resources import Links
+from headrace.rest.v3.resources import Links, enter
 from headrace.types import TopicPartition
+
+table: Final = v3_table(tag="Records")
 
 DEFAULT_BYTES: Final = 1 << 20
 DEFAULT_RECORDS: Final = 500
@@ -32,15 +32,58 @@ MAX_RECORDS: Final = 10_000
 DEFAULT_TIMEOUT_MS: Final = 1000
 MAX_TIMEOUT_MS: Final = 30_000
 _TURN_MS: Final = 500
+FORMATS: Final = (
+    Query("format", Literal[TYPES], "Type of keys and values; AUTO looks"),
+    Query("key_format", Literal[TYPES]),
+    Query("value_format", Literal[TYPES]),
+    Query("isolation_level", Literal[ISOLATION_LEVELS]),
+)
+_Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_RECORDS)]
+_Wait = Annotated[int, msgspec.Meta(ge=0, le=MAX_TIMEOUT_MS)]
+_Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
-async def read_records(request: Request) -> Response:
-    _, links = await enter(request)
-    proxy, calls = proxy_of(request), read_calls(request.app)
-    timeout_ms = query_int(request, "timeout_ms", DEFAULT_TIMEOUT_MS, most=MAX_TIMEOUT_MS)
-    end = time.monotonic() + timeout_ms / 1000
-    showing = Showing(formats_of(request.query_params), proxy.serdes)
-    asked = await _asked(request, proxy.settings.consumer_request_max_bytes)
+class PageMetadata(msgspec.Struct):
+    """The address of a partition's records, and of those that follow."""
+
+    self_url: str = msgspec.field(name="self")
+    next: str
+
+
+class KafkaRecordList(msgspec.Struct, tag_field="kind"):
+    """What was read, and where to go on."""
+
+    metadata: PageMetadata
+    cluster_id: str
+    topic_name: str
+    partition_id: int
+    next_offset: int
+    high_watermark: int
+    log_start_offset: int
+    data: list[Record]
+
+
+@table.get(
+    "/v3/clusters/{cluster_id}/topics/{topic_name}/partitions/{partition_id:int}/records",
+    "Read records of a partition by offset or by time",
+    query=(
+        Query("offset", about="A number, earliest (the default) or latest"),
+        Query("timestamp", about="Milliseconds, or a date with a time"),
+        Query("max_bytes", _Positive, default=DEFAULT_BYTES),
+        Query("max_records", _Count, default=DEFAULT_RECORDS),
+        Query(
+            "timeout_ms", _Wait, "How long to wait for a first record", default=DEFAULT_TIMEOUT_MS
+        ),
+        *FORMATS,
+    ),
+    reply=KafkaRecordList,
+    errors=(400, 404, 416),
+)
+async def read_records(call: Call) -> KafkaRecordList:
+    _, links = await enter(call)
+    end = time.monotonic() + call.query("timeout_ms") / 1000
+    showing = Showing(formats_of(call.request.query_params), call.proxy.serdes)
+    asked = await _asked(call)
     while True:
         left_ms = max(0, int((end - time.monotonic()) * 1000))
 
@@ -50,119 +93,61 @@ async def read_records(request: Request) -> Response:
             result = read(cluster, asked, max_wait_ms=wait_ms)
             return result, [showing.show(record) for record in result.records]
 
-        result, shown = await calls.ask(question)
-        if shown or left_ms == 0 or await request.is_disconnected():
-            return Response(_body(request, links, result, shown), media_type="application/json")
+        result, shown = await call.service.reads.ask(question)
+        if shown or left_ms == 0 or await call.request.is_disconnected():
+            return _page(call, links, result, shown)
         # Nothing to show may still be progress, past markers and aborted records.
         asked = asked._replace(offset=result.next_offset)
 
 
-async def _asked(request: Request, max_bytes: int) -> ReadRequest:
-    query = request.query_params
-    place = TopicPartition(*place_of(request))
+async def _asked(call: Call) -> ReadRequest:
+    query = call.request.query_params
+    place = TopicPartition(*place_of(call))
     read_committed = isolation_level(query.get("isolation_level")) == ISOLATION_LEVELS[0]
     offset_text, time_text = query.get("offset"), query.get("timestamp")
     if offset_text is not None and time_text is not None:
         raise faults.bad_request("only one of offset and timestamp can be given")
     if time_text is None and offset_text not in (None, *ENDS):
-        offset = query_int(request, "offset", 0)
+        offset = _offset(offset_text)
     else:
         at = (
             ENDS[offset_text or "earliest"]
             if time_text is None
             else time_ms("timestamp", time_text)
         )
-        offset = await read_calls(request.app).ask(
+        offset = await call.service.reads.ask(
             lambda cluster: resolve(cluster, place, timestamp_ms=at, read_committed=read_committed)
         )
+    most = call.proxy.settings.consumer_request_max_bytes
+    max_bytes: int = call.query("max_bytes")
+    if max_bytes > most and "max_bytes" in query:
+        raise BadParameter("max_bytes", query["max_bytes"], f"allowed is 1 to {most}")
     return ReadRequest(
-        place,
-        offset,
-        query_int(request, "max_bytes", min(DEFAULT_BYTES, max_bytes), least=1, most=max_bytes),
-        query_int(request, "max_records", DEFAULT_RECORDS, least=1, most=MAX_RECORDS),
-        read_committed,
+        place, offset, min(max_bytes, most), call.query("max_records"), read_committed
     )
 
 
-def _body(request: Request, links: Links, result: ReadResult, shown: list[bytes]) -> bytes:
-    topic, partition = place_of(request)
+def _offset(text: str | None) -> int:
+    if text is None or not (text.isascii() and text.isdecimal()) or int(text) >= 1 << 63:
+        raise BadParameter("offset", text, "a number, earliest or latest is needed")
+    return int(text)
+
+
+def _page(call: Call, links: Links, result: ReadResult, shown: list[bytes]) -> KafkaRecordList:
+    topic, partition = place_of(call)
     url = links.url("topics", topic, "partitions", partition, "records")
-    following = request.url.remove_query_params(["offset", "timestamp"]).include_query_params(
+    following = call.request.url.remove_query_params(["offset", "timestamp"]).include_query_params(
         offset=result.next_offset
     )
-    return msgspec.json.encode(
-        {
-            "kind": "KafkaRecordList",
-            "metadata": {"self": url, "next": f"{url}?{following.query}"},
-            "cluster_id": links.cluster_id,
-            "topic_name": topic,
-            "partition_id": partition,
-            "next_offset": result.next_offset,
-            "high_watermark": result.high_watermark,
-            "log_start_offset": result.log_start_offset,
-            "data": [msgspec.Raw(each) for each in shown],
-        }
+    # Encoded on the thread that read them: the bytes of each are a `Record`.
+    data: list[Any] = [msgspec.Raw(each) for each in shown]
+    return KafkaRecordList(
+        PageMetadata(url, f"{url}?{following.query}"),
+        links.cluster_id,
+        topic,
+        partition,
+        result.next_offset,
+        result.high_watermark,
+        result.log_start_offset,
+        data,
     )
-
-
-_PART: Final = {
-    "type": ["object", "null"],
-    "required": ["type", "data"],
-    "properties": {
-        "type": schemas.STRING,
-        "schema_id": schemas.INTEGER,
-        "data": schemas.ANY,
-        "error": schemas.STRING,
-    },
-}
-RECORD: Final = schemas.struct(
-    {
-        "partition_id": schemas.INTEGER,
-        "offset": schemas.INTEGER,
-        "timestamp": schemas.TEXT_OR_NULL,
-        "headers": schemas.array(
-            schemas.struct({"name": schemas.STRING, "value": schemas.TEXT_OR_NULL})
-        ),
-        "key": _PART,
-        "value": _PART,
-    }
-)
-FORMAT_PARAMETERS: Final = (
-    Parameter("format", {"enum": list(TYPES)}, "Type of keys and values; AUTO looks"),
-    Parameter("key_format", {"enum": list(TYPES)}),
-    Parameter("value_format", {"enum": list(TYPES)}),
-    Parameter("isolation_level", {"enum": list(ISOLATION_LEVELS)}),
-)
-ENDPOINTS: Final = (
-    Endpoint(
-        "/v3/clusters/{cluster_id}/topics/{topic_name}/partitions/{partition_id:int}/records",
-        "GET",
-        read_records,
-        "Read records of a partition by offset or by time",
-        "Records",
-        parameters=(
-            Parameter("offset", summary="A number, earliest (the default) or latest"),
-            Parameter("timestamp", summary="Milliseconds, or a date with a time"),
-            Parameter("max_bytes", schemas.INTEGER),
-            Parameter("max_records", schemas.INTEGER),
-            Parameter("timeout_ms", schemas.INTEGER, "How long to wait for a first record"),
-            *FORMAT_PARAMETERS,
-        ),
-        responses={
-            200: schemas.struct(
-                {
-                    "kind": {"const": "KafkaRecordList"},
-                    "metadata": schemas.struct({"self": schemas.STRING, "next": schemas.STRING}),
-                    "cluster_id": schemas.STRING,
-                    "topic_name": schemas.STRING,
-                    "partition_id": schemas.INTEGER,
-                    "next_offset": schemas.INTEGER,
-                    "high_watermark": schemas.INTEGER,
-                    "log_start_offset": schemas.INTEGER,
-                    "data": schemas.array(RECORD),
-                }
-            )
-        },
-        errors=(400, 404, 416),
-    ),
-)

@@ -11,15 +11,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from starlette.requests import HTTPConnection
-
 from headrace.client.cluster import Cluster
 from headrace.client.offsets import EARLIEST, LATEST, list_offsets
+from headrace.rest.call import Call
 from headrace.rest.live.session import Subscription
 from headrace.rest.live.showing import formats_of
 from headrace.rest.names import MAX_GROUP_LENGTH, is_group_name
 from headrace.rest.v3 import faults
-from headrace.rest.v3.access import enter
+from headrace.rest.v3.resources import enter
 from headrace.rest.v3.topic_metadata import describe_topic
 from headrace.types import TopicPartition
 
@@ -27,13 +26,13 @@ ISOLATION_LEVELS: Final = ("read_committed", "read_uncommitted")
 MAX_POSITIONS_LENGTH: Final = 32 << 10
 
 
-async def read_subscription(connection: HTTPConnection) -> Subscription:
+async def read_subscription(call: Call) -> Subscription:
     """What this request subscribes to; topic and partitions must exist."""
-    calls, _ = await enter(connection)
-    query = connection.query_params
-    topic, group = connection.path_params["topic_name"], query.get("group")
+    calls, _ = await enter(call)
+    query = call.request.query_params
+    topic, group = call.path("topic_name"), query.get("group")
     at, given = _start(query.get("from", "latest"))
-    seen = positions(connection.headers.get("last-event-id", ""))
+    seen = positions(call.headers.get("last-event-id", ""))
     starts = {**given, **{partition: offset + 1 for partition, offset in seen.items()}}
     level = isolation_level(query.get("isolation_level"))
     chosen = query.get("partitions")

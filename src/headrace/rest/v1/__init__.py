@@ -3,7 +3,3 @@
 It shares the paths and most bodies of version 2 and is told from it by its media types; only what
 version 2 no longer has is here.
 """
-
-from headrace.rest.v1 import consumers
-
-ENDPOINTS = consumers.ENDPOINTS

@@ -7,28 +7,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from starlette.responses import Response
 
+from headrace.http.endpoint import Int64, Query
+from headrace.http.faults import NotAcceptable
+from headrace.http.negotiation import JSON, negotiated
 from headrace.rest import errors
-from headrace.rest.answers import encode, path_topic, proxy_of, query_number
+from headrace.rest.call import Call
 from headrace.rest.consumers.routing import owned
-from headrace.rest.media_types import V1, V1_EMBEDDED, EmbeddedFormat, choose, parse_kafka_type
-from headrace.rest.openapi import Endpoint, Parameter
+from headrace.rest.formats import ConsumedRecord
+from headrace.rest.media_types import V1, V1_EMBEDDED, EmbeddedFormat, format_of, parse_kafka_type
+from headrace.rest.tables import v2_table
+from headrace.rest.v2.consumers import INSTANCE
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-
     from headrace.rest.consumers.instance import ConsumerInstance
     from headrace.rest.consumers.manager import Handle
 
+table: Final = v2_table(tag="Consumers (v1)", errors=(404, 409, 422))
 
+
+@table.get(
+    f"{INSTANCE}/topics/{{topic_name}}",
+    "Read records of a topic",
+    query=(Query("max_bytes", Int64, "How many bytes to return at most", default=-1),),
+    reply=list[ConsumedRecord],
+    gives=(*V1_EMBEDDED, V1, JSON),
+)
 @owned
-async def read_topic(request: Request, handle: Handle) -> Response:
+async def read_topic(call: Call, handle: Handle) -> Response:
     """Records of a topic as they come."""
-    proxy, options = proxy_of(request), handle.options
-    topic = path_topic(request)
-    media_type = _media_type(request.headers.get("accept"), options.format)
-    asked = query_number(request, "max_bytes", -1)
+    proxy, options, topic = call.proxy, handle.options, call.topic
+    media_type = _media_type(call.headers.get("accept", ""), options.format)
+    asked: int = call.query("max_bytes")
     most = proxy.settings.consumer_request_max_bytes
     limit = min(asked, most) if asked > 0 else most
 
@@ -37,48 +49,17 @@ async def read_topic(request: Request, handle: Handle) -> Response:
             if instance.subscription():
                 raise errors.consumer_already_subscribed()
             instance.subscribe([topic])
-        return encode(instance.read(options.request_timeout_ms, limit))
+        return msgspec.json.encode(instance.read(options.request_timeout_ms, limit))
 
     return Response(await proxy.consumers.use(handle, read), media_type=media_type)
 
 
-def _media_type(accept: str | None, embedded: EmbeddedFormat) -> str:
+def _media_type(accept: str, embedded: EmbeddedFormat) -> str:
     own = f"application/vnd.kafka.{embedded}.v1+json"
     others = tuple(each for each in V1_EMBEDDED if each != own)
-    chosen = choose(accept, (own, V1, "application/json", *others))
-    kind = parse_kafka_type(chosen)
-    if kind is not None and (kind.format or EmbeddedFormat.BINARY) is not embedded:
+    chosen = negotiated(accept, (own, V1, JSON, *others))
+    if chosen is None:
+        raise NotAcceptable
+    if parse_kafka_type(chosen) is not None and format_of(chosen) is not embedded:
         raise errors.consumer_format_mismatch()
     return chosen
-
-
-_RECORDS: Final = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "required": ["topic", "key", "value", "partition", "offset"],
-        "properties": {
-            "topic": {"type": "string"},
-            "key": {},
-            "value": {},
-            "partition": {"type": "integer"},
-            "offset": {"type": "integer"},
-        },
-    },
-}
-
-ENDPOINTS: Final = (
-    Endpoint(
-        "/consumers/{group_name}/instances/{instance}/topics/{topic_name}",
-        "GET",
-        read_topic,
-        "Read records of a topic",
-        "Consumers (v1)",
-        parameters=(
-            Parameter("max_bytes", {"type": "integer"}, "How many bytes to return at most"),
-        ),
-        responses={200: _RECORDS},
-        response_types=(*V1_EMBEDDED, V1),
-        errors=(401, 403, 404, 406, 409, 422, 429, 500, 503),
-    ),
-)

@@ -12,14 +12,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from starlette.responses import Response
 
 from headrace.client.registry import SchemaChoice, Writer
 from headrace.errors import Error
+from headrace.http.faults import NotJson
 from headrace.rest import errors
-from headrace.rest.answers import acceptable, answer, path_number, path_topic, proxy_of
-from headrace.rest.bodies import decode, read_body
+from headrace.rest.call import Call
 from headrace.rest.formats import (
-    DECODERS,
+    PRODUCE_REQUESTS,
     SCHEMA_TYPES,
     SchemaProduceRequest,
     encode_binary,
@@ -27,32 +28,30 @@ from headrace.rest.formats import (
     encode_json,
 )
 from headrace.rest.kafka_faults import UNKNOWN_PARTITION, UNKNOWN_TOPIC
-from headrace.rest.media_types import (
-    ANSWERS,
-    V1_EMBEDDED,
-    V2_EMBEDDED,
-    EmbeddedFormat,
-    embedded_type,
-)
+from headrace.rest.media_types import EmbeddedFormat, format_of
 from headrace.rest.numbers import number_of
-from headrace.rest.openapi import Endpoint
 from headrace.rest.producing import Outcome, OutRecord, Produced, ProduceFault
 from headrace.rest.registry_faults import translated
+from headrace.rest.tables import v2_table
 from headrace.schemas.model import SchemaType
 from headrace.security.users import Role
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
     from headrace.rest.context import Proxy
 
+table: Final = v2_table(
+    tag="Records (v2)",
+    writer=Role.DEVELOPER,
+    body=PRODUCE_REQUESTS,
+    is_strict=True,
+    errors=(404, 422),
+)
 LARGE_BYTES: Final = 64 << 10
 """A body from this size on is encoded in a thread, so that other requests do not wait for it."""
 _NO_TOPIC: Final = (UNKNOWN_TOPIC, Error.UNKNOWN_TOPIC_OR_PARTITION, Error.INVALID_TOPIC_EXCEPTION)
 
 
-class PartitionOffset(msgspec.Struct):
+class RecordOffset(msgspec.Struct):
     """Where a record is, or why it is nowhere."""
 
     partition: int | None
@@ -62,38 +61,39 @@ class PartitionOffset(msgspec.Struct):
 
 
 class ProduceResponse(msgspec.Struct):
-    offsets: list[PartitionOffset]
+    offsets: list[RecordOffset]
     key_schema_id: int | None
     value_schema_id: int | None
 
 
-async def produce_to_topic(request: Request) -> Response:
-    return await _produce(request, None)
+@table.post("/topics/{topic_name}", "Send records", reply=ProduceResponse)
+async def produce_to_topic(call: Call) -> Response:
+    return await _produce(call, None)
 
 
-async def produce_to_partition(request: Request) -> Response:
-    return await _produce(request, path_number(request, "partition_id"))
+@table.post(
+    "/topics/{topic_name}/partitions/{partition_id}",
+    "Send records to a partition",
+    reply=ProduceResponse,
+)
+async def produce_to_partition(call: Call) -> Response:
+    return await _produce(call, call.partition)
 
 
-async def _produce(request: Request, partition: int | None) -> Response:
-    proxy, topic = proxy_of(request), path_topic(request)
-    _, embedded = embedded_type(request)
-    acceptable(request)
-    body = await read_body(request, proxy.settings)
-    asked = decode(DECODERS[embedded], body)
+async def _produce(call: Call, partition: int | None) -> Response:
+    proxy, topic, asked = call.proxy, call.topic, call.body
+    embedded, size = format_of(call.body_type), len(call.raw)
     key = value = None
     records: list[OutRecord]
     if embedded in SCHEMA_TYPES:
         key, value = await _writers(proxy, topic, asked, SCHEMA_TYPES[embedded])
         with translated():
-            records = await _encoded(
-                len(body), encode_by_schema, asked.records, partition, key, value
-            )
+            records = await _encoded(size, encode_by_schema, asked.records, partition, key, value)
     elif embedded is EmbeddedFormat.JSON:
         try:
-            records = await _encoded(len(body), encode_json, asked.records, partition)
+            records = await _encoded(size, encode_json, asked.records, partition)
         except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as error:
-            raise errors.malformed(str(error)) from None
+            raise NotJson(str(error)) from None
     else:
         records = encode_binary(asked.records, partition)
     outcomes = await proxy.produce(topic, records)
@@ -103,7 +103,7 @@ async def _produce(request: Request, partition: int | None) -> Response:
         number_of(asked.key_schema_id) if key is None else key.schema_id,
         number_of(asked.value_schema_id) if value is None else value.schema_id,
     )
-    return answer(request, response, _status(outcomes))
+    return call.respond(response, _status(outcomes))
 
 
 async def _encoded(size: int, encode: Any, *arguments: Any) -> list[OutRecord]:
@@ -137,10 +137,10 @@ def _choice(text: str | None, schema_id: int | None, kind: SchemaType) -> Schema
     return None
 
 
-def _told(outcome: Outcome) -> PartitionOffset:
+def _told(outcome: Outcome) -> RecordOffset:
     if isinstance(outcome, Produced):
-        return PartitionOffset(outcome.partition, outcome.offset)
-    return PartitionOffset(None, None, outcome.error_code, outcome.message)
+        return RecordOffset(outcome.partition, outcome.offset)
+    return RecordOffset(None, None, outcome.error_code, outcome.message)
 
 
 def _check_place(outcomes: Sequence[Outcome], partition: int | None) -> None:
@@ -160,89 +160,3 @@ def _status(outcomes: Sequence[Outcome]) -> int:
             if outcome.error_code == errors.KAFKA_AUTHORIZATION:
                 return 403
     return 200
-
-
-_NULLABLE_INT: Final = {"type": ["integer", "null"]}
-_NULLABLE_TEXT: Final = {"type": ["string", "null"]}
-_HEADERS: Final = {
-    "type": ["array", "null"],
-    "items": {
-        "type": "object",
-        "required": ["name"],
-        "additionalProperties": False,
-        "properties": {"name": {"type": "string"}, "value": _NULLABLE_TEXT},
-    },
-}
-_REQUEST: Final = {
-    "type": "object",
-    "required": ["records"],
-    "additionalProperties": False,
-    "properties": {
-        "key_schema": _NULLABLE_TEXT,
-        "key_schema_id": _NULLABLE_INT,
-        "value_schema": _NULLABLE_TEXT,
-        "value_schema_id": _NULLABLE_INT,
-        "records": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": {
-                    "key": {},
-                    "value": {},
-                    "partition": _NULLABLE_INT,
-                    "headers": _HEADERS,
-                    "timestamp": _NULLABLE_INT,
-                },
-            },
-        },
-    },
-}
-_RESPONSE: Final = {
-    "type": "object",
-    "required": ["offsets", "key_schema_id", "value_schema_id"],
-    "properties": {
-        "offsets": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["partition", "offset", "error_code", "error"],
-                "properties": {
-                    "partition": _NULLABLE_INT,
-                    "offset": _NULLABLE_INT,
-                    "error_code": _NULLABLE_INT,
-                    "error": _NULLABLE_TEXT,
-                },
-            },
-        },
-        "key_schema_id": _NULLABLE_INT,
-        "value_schema_id": _NULLABLE_INT,
-    },
-}
-
-
-def _post(path: str, handler: Any, summary: str) -> Endpoint:
-    return Endpoint(
-        path,
-        "POST",
-        handler,
-        summary,
-        "Records (v2)",
-        request=_REQUEST,
-        request_types=(*V2_EMBEDDED, *V1_EMBEDDED),
-        responses={200: _RESPONSE},
-        response_types=ANSWERS,
-        errors=(400, 401, 403, 404, 406, 408, 413, 415, 422, 429, 500, 503),
-        role=Role.DEVELOPER,
-    )
-
-
-ENDPOINTS: Final = (
-    _post("/topics/{topic_name}", produce_to_topic, "Send records"),
-    _post(
-        "/topics/{topic_name}/partitions/{partition_id}",
-        produce_to_partition,
-        "Send records to a partition",
-    ),
-)

@@ -9,15 +9,15 @@ import msgspec
 
 from headrace.rest import errors
 from headrace.rest.admin import TIMEOUT_S, admin_api
-from headrace.rest.answers import acceptable, answer, path_number, path_topic, proxy_of
-from headrace.rest.media_types import ANSWERS
-from headrace.rest.openapi import Endpoint
+from headrace.rest.call import Call
+from headrace.rest.tables import v2_table
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
     from headrace.rest.context import Proxy
+
+_TOPIC: Final = "/topics/{topic_name}"
+_PARTITION: Final = "/topics/{topic_name}/partitions/{partition_id}"
+table: Final = v2_table(tag="Topics (v2)")
 
 
 class Replica(msgspec.Struct):
@@ -43,43 +43,43 @@ class Offsets(msgspec.Struct):
     end_offset: int
 
 
-async def list_topics(request: Request) -> Response:
+@table.get("/topics", "List topics", reply=list[str])
+async def list_topics(call: Call) -> list[str]:
     """The names of all topics, those of the cluster itself included."""
-    acceptable(request)
-    found = await proxy_of(request).admin.blocking(
-        lambda admin: admin.list_topics(timeout=TIMEOUT_S)
-    )
-    return answer(request, sorted(found.topics))
+    found = await call.proxy.admin.blocking(lambda admin: admin.list_topics(timeout=TIMEOUT_S))
+    return sorted(found.topics)
 
 
-async def get_topic(request: Request) -> Response:
+@table.get(_TOPIC, "Get a topic", reply=Topic)
+async def get_topic(call: Call) -> Topic:
     """Settings and partitions of a topic."""
-    acceptable(request)
-    proxy, name = proxy_of(request), path_topic(request)
-    partitions = await partitions_of(proxy, name)
-    return answer(request, Topic(name, await _configs_of(proxy, name), partitions))
+    partitions = await partitions_of(call.proxy, call.topic)
+    return Topic(call.topic, await _configs_of(call.proxy, call.topic), partitions)
 
 
-async def list_partitions(request: Request) -> Response:
+@table.get(f"{_TOPIC}/partitions", "List partitions", reply=list[Partition])
+async def list_partitions(call: Call) -> list[Partition]:
     """The partitions of a topic."""
-    acceptable(request)
-    partitions = await partitions_of(proxy_of(request), path_topic(request))
-    return answer(request, partitions)
+    return await partitions_of(call.proxy, call.topic)
 
 
-async def get_partition(request: Request) -> Response:
+@table.get(_PARTITION, "Get a partition", reply=Partition)
+async def get_partition(call: Call) -> Partition:
     """One partition of a topic."""
-    acceptable(request)
-    return answer(request, await _partition_in(request))
+    number = call.partition
+    for partition in await partitions_of(call.proxy, call.topic):
+        if partition.partition == number:
+            return partition
+    raise errors.partition_not_found()
 
 
-async def get_offsets(request: Request) -> Response:
+@table.get(f"{_PARTITION}/offsets", "Get offsets", reply=Offsets)
+async def get_offsets(call: Call) -> Offsets:
     """The first offset of a partition, and the one that its next record will have."""
     from confluent_kafka import TopicPartition
 
-    acceptable(request)
-    proxy, name = proxy_of(request), path_topic(request)
-    number = (await _partition_in(request)).partition
+    proxy, name = call.proxy, call.topic
+    number = (await get_partition(call)).partition
     spec = admin_api().OffsetSpec
 
     def ask(which: Any) -> Any:
@@ -88,7 +88,7 @@ async def get_offsets(request: Request) -> Response:
 
     found = await asyncio.gather(ask(spec.earliest()), ask(spec.latest()))
     first, last = (next(iter(each.values())).offset for each in found)
-    return answer(request, Offsets(first, last))
+    return Offsets(first, last)
 
 
 async def partitions_of(proxy: Proxy, name: str) -> list[Partition]:
@@ -123,76 +123,3 @@ async def _configs_of(proxy: Proxy, name: str) -> dict[str, str | None]:
     )
     entries = next(iter(described.values()))
     return {key: entries[key].value for key in sorted(entries)}
-
-
-async def _partition_in(request: Request) -> Partition:
-    partitions = await partitions_of(proxy_of(request), path_topic(request))
-    number = path_number(request, "partition_id")
-    for partition in partitions:
-        if partition.partition == number:
-            return partition
-    raise errors.partition_not_found()
-
-
-_PARTITION: Final = {
-    "type": "object",
-    "required": ["partition", "leader", "replicas"],
-    "properties": {
-        "partition": {"type": "integer"},
-        "leader": {"type": "integer"},
-        "replicas": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["broker", "leader", "in_sync"],
-                "properties": {
-                    "broker": {"type": "integer"},
-                    "leader": {"type": "boolean"},
-                    "in_sync": {"type": "boolean"},
-                },
-            },
-        },
-    },
-}
-_PARTITIONS: Final = {"type": "array", "items": _PARTITION}
-_TOPIC: Final = {
-    "type": "object",
-    "required": ["name", "configs", "partitions"],
-    "properties": {
-        "name": {"type": "string"},
-        "configs": {"type": "object"},
-        "partitions": _PARTITIONS,
-    },
-}
-_OFFSETS: Final = {
-    "type": "object",
-    "required": ["beginning_offset", "end_offset"],
-    "properties": {
-        "beginning_offset": {"type": "integer"},
-        "end_offset": {"type": "integer"},
-    },
-}
-_TOPIC_PATH: Final = "/topics/{topic_name}"
-_PARTITION_PATH: Final = "/topics/{topic_name}/partitions/{partition_id}"
-
-
-def _get(path: str, handler: Any, summary: str, body: Any, *errors_: int) -> Endpoint:
-    return Endpoint(
-        path,
-        "GET",
-        handler,
-        summary,
-        "Topics (v2)",
-        responses={200: body},
-        response_types=ANSWERS,
-        errors=(401, 403, *errors_, 406, 429, 500, 503),
-    )
-
-
-ENDPOINTS: Final = (
-    _get("/topics", list_topics, "List topics", {"type": "array", "items": {"type": "string"}}),
-    _get(_TOPIC_PATH, get_topic, "Get a topic", _TOPIC, 404),
-    _get(f"{_TOPIC_PATH}/partitions", list_partitions, "List partitions", _PARTITIONS, 404),
-    _get(_PARTITION_PATH, get_partition, "Get a partition", _PARTITION, 404),
-    _get(f"{_PARTITION_PATH}/offsets", get_offsets, "Get offsets", _OFFSETS, 404),
-)

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
 
 from headrace.errors import Error
-from headrace.rest.openapi import Endpoint, Parameter
-from headrace.rest.v3 import faults, schemas
-from headrace.rest.v3.access import enter, proxy_of
-from headrace.rest.v3.request_bodies import read_json
-from headrace.rest.v3.resources import Body, Links, listing, no_content, reply
+from headrace.http.endpoint import Query
+from headrace.rest.call import Call
+from headrace.rest.tables import v3_table
+from headrace.rest.v3 import faults
+from headrace.rest.v3.resources import Links, Listing, ListMetadata, Metadata, Resource, enter
+
+_ACLS: Final = "/v3/clusters/{cluster_id}/acls"
+table: Final = v3_table(tag="ACLs")
 
 _RESOURCE_TYPES: Final = ("ANY", "TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID")
 _PATTERN_TYPES: Final = ("ANY", "MATCH", "LITERAL", "PREFIXED")
@@ -48,6 +50,13 @@ _CHOICES: Final = {
     "permission": _PERMISSIONS,
 }
 _NAMES: Final = ("resource_name", "principal", "host")
+_SEARCHABLE: Final = (
+    *(Query(name, Literal[allowed]) for name, allowed in _CHOICES.items()),
+    *map(Query, _NAMES),
+)
+_DELETABLE: Final = tuple(
+    replace(query, is_required=query.name in _CHOICES) for query in _SEARCHABLE
+)
 # librdkafka has one list of resource types for settings and for ACLs; in it, 4 is the broker.
 _TO_LIBRDKAFKA: Final = {"CLUSTER": "BROKER"}
 _FROM_LIBRDKAFKA: Final = {"BROKER": "CLUSTER"}
@@ -83,51 +92,72 @@ class CreateAcls(msgspec.Struct):
     data: list[CreateAcl]
 
 
-async def search_acls(request: Request) -> Response:
-    _, links = await enter(request)
-    wanted = _filter(request, required=())
-    found = await _call(request, lambda admin: admin.describe_acls(wanted))
-    query = f"?{request.url.query}" if request.url.query else ""
+class KafkaAcl(Resource, kw_only=True):
+    """A binding as the cluster has it."""
+
+    resource_type: str
+    resource_name: str
+    pattern_type: str
+    principal: str
+    host: str
+    operation: str
+    permission: str
+
+
+class KafkaAclList(Listing[KafkaAcl]):
+    """The bindings that were found."""
+
+
+class DeletedAcls(msgspec.Struct):
+    """The bindings that were there."""
+
+    data: list[KafkaAcl]
+
+
+@table.get(_ACLS, "Search ACLs", query=_SEARCHABLE, reply=KafkaAclList)
+async def search_acls(call: Call) -> KafkaAclList:
+    _, links = await enter(call)
+    wanted = _filter(call)
+    found = await _call(call, lambda admin: admin.describe_acls(wanted))
+    query = f"?{call.request.url.query}" if call.request.url.query else ""
     data = [_acl(links, binding) for bindings in found for binding in bindings]
-    return reply(listing("KafkaAclList", links.url("acls") + query, data))
+    return KafkaAclList(ListMetadata(links.url("acls") + query), data)
 
 
-async def create_acl(request: Request) -> Response:
-    await enter(request)
-    asked = await read_json(request, CreateAcl)
-    await _create(request, [asked])
-    return no_content(201)
+@table.post(_ACLS, "Create an ACL", body=CreateAcl, status=201)
+async def create_acl(call: Call) -> None:
+    await enter(call)
+    await _create(call, [call.body])
 
 
-async def create_acls(request: Request) -> Response:
-    await enter(request)
-    asked = await read_json(request, CreateAcls)
-    if not asked.data:
+@table.post(f"{_ACLS}:batch", "Create several ACLs", body=CreateAcls, status=201)
+async def create_acls(call: Call) -> None:
+    await enter(call)
+    if not call.body.data:
         raise faults.bad_request("data is empty: give at least one ACL")
-    await _create(request, asked.data)
-    return no_content(201)
+    await _create(call, call.body.data)
 
 
-async def _create(request: Request, asked: list[CreateAcl]) -> None:
+async def _create(call: Call, asked: list[CreateAcl]) -> None:
     bindings = [_binding(one) for one in asked]
-    await _call(request, lambda admin: admin.create_acls(bindings))
+    await _call(call, lambda admin: admin.create_acls(bindings))
 
 
-async def delete_acls(request: Request) -> Response:
-    _, links = await enter(request)
-    wanted = _filter(request, required=tuple(_CHOICES))
-    found = await _call(request, lambda admin: admin.delete_acls([wanted]))
-    bindings = [binding for deleted in found for binding in deleted]
-    return reply({"data": [_acl(links, binding) for binding in bindings]})
+@table.delete(_ACLS, "Delete ACLs", query=_DELETABLE, reply=DeletedAcls)
+async def delete_acls(call: Call) -> DeletedAcls:
+    _, links = await enter(call)
+    wanted = _filter(call)
+    found = await _call(call, lambda admin: admin.delete_acls([wanted]))
+    return DeletedAcls([_acl(links, binding) for deleted in found for binding in deleted])
 
 
-async def _call(request: Request, ask: Callable[[Any], Any]) -> list[Any]:
+async def _call(call: Call, ask: Callable[[Any], Any]) -> list[Any]:
     """What each future of librdkafka brings; its errors as a broker would give them."""
     from confluent_kafka import KafkaError, KafkaException
 
     try:
         # In a list the futures come back as they are, with errors that still have their codes.
-        futures = await proxy_of(request).admin.call(lambda admin: _listed(ask(admin)))
+        futures = await call.proxy.admin.call(lambda admin: _listed(ask(admin)))
         return await asyncio.gather(*map(asyncio.wrap_future, futures))
     except KafkaException as failure:
         error: KafkaError = failure.args[0]
@@ -145,12 +175,12 @@ def _listed(answer: Any) -> list[Any]:
 # -- to and from librdkafka -----------------------------------------------------------------------
 
 
-def _filter(request: Request, required: tuple[str, ...]) -> Any:
-    query = request.query_params
+def _filter(call: Call) -> Any:
+    query = call.request.query_params
     values: dict[str, str] = {}
     for name, allowed in _CHOICES.items():
         text = query.get(name)
-        if text is None and name in required:
+        if text is None and call.endpoint.method == "DELETE":
             raise faults.bad_request(f"{name} is required: one of {', '.join(allowed)}")
         values[name] = (text or "ANY").upper()
         if values[name] not in allowed:
@@ -178,7 +208,7 @@ def _make(kind: str, values: Mapping[str, str], names: Mapping[str, str | None])
     )
 
 
-def _acl(links: Links, binding: Any) -> Body:
+def _acl(links: Links, binding: Any) -> KafkaAcl:
     kind = binding.restype.name
     fields = {
         "resource_type": _FROM_LIBRDKAFKA.get(kind, kind),
@@ -190,58 +220,4 @@ def _acl(links: Links, binding: Any) -> Body:
         "permission": binding.permission_type.name,
     }
     self_url = f"{links.url('acls')}?{urlencode(fields)}"
-    return links.resource("KafkaAcl", self_url, None, **fields)
-
-
-_ACLS: Final = "/v3/clusters/{cluster_id}/acls"
-_FIELDS: Final[dict[str, dict[str, Any]]] = {
-    **{name: {"enum": list(allowed)} for name, allowed in _CHOICES.items()},
-    **dict.fromkeys(_NAMES, schemas.STRING),
-}
-_SCHEMA: Final = schemas.resource("KafkaAcl", **_FIELDS)
-_DELETABLE: Final = tuple(
-    Parameter(name, schema, required=name in _CHOICES) for name, schema in _FIELDS.items()
-)
-_SEARCHABLE: Final = tuple(Parameter(name, schema) for name, schema in _FIELDS.items())
-ENDPOINTS: Final = (
-    Endpoint(
-        _ACLS,
-        "GET",
-        search_acls,
-        "Search ACLs",
-        "ACLs",
-        parameters=_SEARCHABLE,
-        responses={200: schemas.listing(_SCHEMA)},
-        errors=(400, 404),
-    ),
-    Endpoint(
-        _ACLS,
-        "POST",
-        create_acl,
-        "Create an ACL",
-        "ACLs",
-        request=schemas.struct(_FIELDS),
-        responses={201: None},
-        errors=(400, 404, 413, 415),
-    ),
-    Endpoint(
-        f"{_ACLS}:batch",
-        "POST",
-        create_acls,
-        "Create several ACLs",
-        "ACLs",
-        request=schemas.struct({"data": schemas.array(schemas.struct(_FIELDS))}),
-        responses={201: None},
-        errors=(400, 404, 413, 415),
-    ),
-    Endpoint(
-        _ACLS,
-        "DELETE",
-        delete_acls,
-        "Delete ACLs",
-        "ACLs",
-        parameters=_DELETABLE,
-        responses={200: schemas.struct({"data": schemas.array(_SCHEMA)})},
-        errors=(400, 404),
-    ),
-)
+    return KafkaAcl(metadata=Metadata(self_url), cluster_id=links.cluster_id, **fields)

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import Response
 
+from headrace.http.refusals import Error
+from headrace.rest.call import Call
 from headrace.rest.errors import RestError
-from headrace.rest.openapi import Endpoint
-from headrace.rest.v3 import schemas
-from headrace.rest.v3.access import enter, proxy_of
+from headrace.rest.tables import v3_table
 from headrace.rest.v3.record_requests import RecordRequest, prepare
-from headrace.rest.v3.records import (
-    RECORD_FIELDS,
-    REPORT_FIELDS,
-    Item,
-    deliver,
-    failure,
-    success,
-)
-from headrace.rest.v3.request_bodies import read_json
-from headrace.rest.v3.resources import reply
+from headrace.rest.v3.records import Item, Written, deliver, written
+from headrace.rest.v3.resources import enter
 from headrace.security.users import Role
+
+table: Final = v3_table(tag="Records", writer=Role.DEVELOPER)
 
 MAX_ENTRIES: Final = 1000
 MAX_ID_LENGTH: Final = 80
 _PRODUCE_BATCH: Final = 42208
-_MULTI_STATUS: Final = 207
 
 
 class BatchEntry(RecordRequest, kw_only=True):
@@ -43,25 +34,54 @@ class BatchRequest(msgspec.Struct):
     entries: list[BatchEntry]
 
 
-async def produce_batch(request: Request) -> Response:
-    _, links = await enter(request)
-    proxy, topic = proxy_of(request), request.path_params["topic_name"]
-    asked = await read_json(request, BatchRequest, strict=True)
-    _check(asked.entries)
+class BatchWritten(Written, kw_only=True):
+    """A record that was written, by its id."""
+
+    id: str
+
+
+class BatchError(Error, kw_only=True):
+    """A record that was not, by its id."""
+
+    id: str
+
+
+class BatchResponse(msgspec.Struct):
+    """The outcome of each record."""
+
+    successes: list[BatchWritten]
+    failures: list[BatchError]
+
+
+@table.post(
+    "/v3/clusters/{cluster_id}/topics/{topic_name}/records:batch",
+    "Produce a batch of records",
+    body=BatchRequest,
+    is_strict=True,
+    reply=BatchResponse,
+    status=207,
+    errors=(404, _PRODUCE_BATCH),
+)
+async def produce_batch(call: Call) -> BatchResponse:
+    _, links = await enter(call)
+    proxy, topic = call.proxy, call.path("topic_name")
+    entries: list[BatchEntry] = call.body.entries
+    _check(entries)
     items: list[Item] = []
-    for entry in asked.entries:
+    for entry in entries:
         try:
             items.append(await prepare(proxy, topic, entry))
         except RestError as error:
             items.append(error)
-    successes: list[dict[str, Any]] = []
-    failures: list[dict[str, Any]] = []
-    for entry, outcome in zip(asked.entries, await deliver(proxy, topic, items), strict=True):
+    done = BatchResponse([], [])
+    for entry, outcome in zip(entries, await deliver(proxy, topic, items), strict=True):
         if isinstance(outcome, RestError):
-            failures.append({"id": entry.id, **failure(outcome)})
+            done.failures.append(BatchError(outcome.error_code, outcome.message, id=entry.id))
         else:
-            successes.append({"id": entry.id, **success(links.cluster_id, topic, *outcome)})
-    return reply({"successes": successes, "failures": failures}, _MULTI_STATUS)
+            done.successes.append(
+                written(BatchWritten, links.cluster_id, topic, *outcome, id=entry.id)
+            )
+    return done
 
 
 def _check(entries: list[BatchEntry]) -> None:
@@ -79,36 +99,3 @@ def _check(entries: list[BatchEntry]) -> None:
 
 def _refused(reason: str) -> RestError:
     return RestError(422, _PRODUCE_BATCH, f"Produce batch: {reason}")
-
-
-_ID: Final = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
-ENDPOINTS: Final = (
-    Endpoint(
-        "/v3/clusters/{cluster_id}/topics/{topic_name}/records:batch",
-        "POST",
-        produce_batch,
-        "Produce a batch of records",
-        "Records",
-        request=schemas.struct(
-            {"entries": schemas.array(schemas.struct({"id": _ID}, RECORD_FIELDS))}
-        ),
-        responses={
-            _MULTI_STATUS: schemas.struct(
-                {
-                    "successes": schemas.array(schemas.struct({"id": _ID}, REPORT_FIELDS)),
-                    "failures": schemas.array(
-                        schemas.struct(
-                            {
-                                "id": _ID,
-                                "error_code": schemas.INTEGER,
-                                "message": schemas.STRING,
-                            }
-                        )
-                    ),
-                }
-            )
-        },
-        errors=(400, 404, 413, 415, 422),
-        role=Role.DEVELOPER,
-    ),
-)

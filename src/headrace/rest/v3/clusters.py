@@ -4,37 +4,69 @@ from __future__ import annotations
 
 from typing import Final
 
-from starlette.requests import Request
-from starlette.responses import Response
-
 from headrace.client.cluster import Cluster
-from headrace.rest.openapi import Endpoint
-from headrace.rest.v3 import faults, schemas
-from headrace.rest.v3.access import broker_calls, enter
+from headrace.rest.call import Call
+from headrace.rest.tables import v3_table
+from headrace.rest.v3 import faults
 from headrace.rest.v3.asking import describe_cluster
-from headrace.rest.v3.resources import Body, Links, listing, reply
+from headrace.rest.v3.resources import Links, Listing, Related, Resource, enter
 from headrace.wire.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterResponse,
 )
 
-
-async def list_clusters(request: Request) -> Response:
-    described = await broker_calls(request.app).ask(describe_cluster)
-    links = Links(request, described.cluster_id)
-    return reply(listing("KafkaClusterList", links.clusters, [_cluster(links, described)]))
+_CLUSTER: Final = "/v3/clusters/{cluster_id}"
+table: Final = v3_table(tag="Clusters")
 
 
-async def get_cluster(request: Request) -> Response:
-    calls, links = await enter(request)
-    return reply(_cluster(links, await calls.ask(describe_cluster)))
+class KafkaCluster(Resource, kw_only=True):
+    """A cluster."""
+
+    controller: Related
+    acls: Related
+    brokers: Related
+    broker_configs: Related
+    consumer_groups: Related
+    topics: Related
+    partition_reassignments: Related
 
 
-def _cluster(links: Links, described: DescribeClusterResponse) -> Body:
-    return links.resource(
-        "KafkaCluster",
-        links.url(),
-        links.crn(),
+class KafkaClusterList(Listing[KafkaCluster]):
+    """The one cluster."""
+
+
+class KafkaBroker(Resource, kw_only=True):
+    """A broker."""
+
+    broker_id: int
+    host: str
+    port: int
+    rack: str | None
+    configs: Related
+    partition_replicas: Related
+
+
+class KafkaBrokerList(Listing[KafkaBroker]):
+    """All brokers."""
+
+
+@table.get("/v3/clusters", "List the clusters that this proxy knows", reply=KafkaClusterList)
+async def list_clusters(call: Call) -> KafkaClusterList:
+    described = await call.service.calls.ask(describe_cluster)
+    links = Links(call, described.cluster_id)
+    return KafkaClusterList(links.clusters, [_cluster(links, described)])
+
+
+@table.get(_CLUSTER, "Get a cluster", reply=KafkaCluster)
+async def get_cluster(call: Call) -> KafkaCluster:
+    calls, links = await enter(call)
+    return _cluster(links, await calls.ask(describe_cluster))
+
+
+def _cluster(links: Links, described: DescribeClusterResponse) -> KafkaCluster:
+    return KafkaCluster(
+        metadata=links.metadata(crn=()),
+        cluster_id=links.cluster_id,
         controller=links.related("brokers", described.controller_id),
         acls=links.related("acls"),
         brokers=links.related("brokers"),
@@ -45,18 +77,21 @@ def _cluster(links: Links, described: DescribeClusterResponse) -> Body:
     )
 
 
-async def list_brokers(request: Request) -> Response:
-    calls, links = await enter(request)
+@table.get(f"{_CLUSTER}/brokers", "List brokers", tag="Brokers", reply=KafkaBrokerList)
+async def list_brokers(call: Call) -> KafkaBrokerList:
+    calls, links = await enter(call)
     described = await calls.ask(describe_cluster)
     known = sorted(described.brokers, key=lambda broker: broker.broker_id)
-    data = [_broker(links, broker) for broker in known]
-    return reply(listing("KafkaBrokerList", links.url("brokers"), data))
+    return KafkaBrokerList(links.listed("brokers"), [_broker(links, broker) for broker in known])
 
 
-async def get_broker(request: Request) -> Response:
-    calls, links = await enter(request)
-    broker_id: int = request.path_params["broker_id"]
-    return reply(_broker(links, await calls.ask(lambda cluster: find_broker(cluster, broker_id))))
+@table.get(
+    f"{_CLUSTER}/brokers/{{broker_id:int}}", "Get a broker", tag="Brokers", reply=KafkaBroker
+)
+async def get_broker(call: Call) -> KafkaBroker:
+    calls, links = await enter(call)
+    broker_id: int = call.path("broker_id")
+    return _broker(links, await calls.ask(lambda cluster: find_broker(cluster, broker_id)))
 
 
 def find_broker(cluster: Cluster, broker_id: int) -> DescribeClusterBroker:
@@ -67,12 +102,11 @@ def find_broker(cluster: Cluster, broker_id: int) -> DescribeClusterBroker:
     raise faults.not_found(f"Broker {broker_id} cannot be found.")
 
 
-def _broker(links: Links, broker: DescribeClusterBroker) -> Body:
+def _broker(links: Links, broker: DescribeClusterBroker) -> KafkaBroker:
     me = ("brokers", broker.broker_id)
-    return links.resource(
-        "KafkaBroker",
-        links.url(*me),
-        links.crn(f"broker={broker.broker_id}"),
+    return KafkaBroker(
+        metadata=links.metadata(*me, crn=(f"broker={broker.broker_id}",)),
+        cluster_id=links.cluster_id,
         broker_id=broker.broker_id,
         host=broker.host,
         port=broker.port,
@@ -80,43 +114,3 @@ def _broker(links: Links, broker: DescribeClusterBroker) -> Body:
         configs=links.related(*me, "configs"),
         partition_replicas=links.related(*me, "partition-replicas"),
     )
-
-
-_CLUSTER: Final = "/v3/clusters/{cluster_id}"
-ENDPOINTS: Final = (
-    Endpoint(
-        "/v3/clusters",
-        "GET",
-        list_clusters,
-        "List the clusters that this proxy knows",
-        "Clusters",
-        responses={200: schemas.listing(schemas.CLUSTER)},
-    ),
-    Endpoint(
-        _CLUSTER,
-        "GET",
-        get_cluster,
-        "Get a cluster",
-        "Clusters",
-        responses={200: schemas.CLUSTER},
-        errors=(404,),
-    ),
-    Endpoint(
-        f"{_CLUSTER}/brokers",
-        "GET",
-        list_brokers,
-        "List brokers",
-        "Brokers",
-        responses={200: schemas.listing(schemas.BROKER)},
-        errors=(404,),
-    ),
-    Endpoint(
-        f"{_CLUSTER}/brokers/{{broker_id:int}}",
-        "GET",
-        get_broker,
-        "Get a broker",
-        "Brokers",
-        responses={200: schemas.BROKER},
-        errors=(404,),
-    ),
-)

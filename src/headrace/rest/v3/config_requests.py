@@ -6,8 +6,6 @@ from typing import Final, Literal
 
 import msgspec
 
-from headrace.rest.v3 import schemas
-
 _OPERATIONS: Final = {"SET": 0, "DELETE": 1, "APPEND": 2, "SUBTRACT": 3}
 
 
@@ -36,20 +34,3 @@ class AlterConfigs(msgspec.Struct):
 def operation_of(change: ConfigChange) -> int:
     """The number of the operation in the protocol; without one it is a SET."""
     return _OPERATIONS[change.operation or "SET"]
-
-
-ALTER_REQUEST: Final = schemas.struct(
-    {
-        "data": schemas.array(
-            schemas.struct(
-                {"name": schemas.STRING},
-                {
-                    "value": schemas.TEXT_OR_NULL,
-                    "operation": {"enum": [*_OPERATIONS, None]},
-                    "topic_name": schemas.TEXT_OR_NULL,
-                },
-            )
-        )
-    },
-    {"validate_only": schemas.BOOLEAN},
-)

@@ -6,22 +6,20 @@ everything else is the same code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from starlette.requests import Request
-from starlette.responses import Response
+import msgspec
 
 from headrace.client.cluster import Cluster
 from headrace.errors import Error
-from headrace.rest.openapi import Endpoint
-from headrace.rest.v3 import faults, schemas
-from headrace.rest.v3.access import enter
+from headrace.rest.call import Call
+from headrace.rest.tables import v3_table
+from headrace.rest.v3 import faults
 from headrace.rest.v3.asking import ask_any, ask_broker, describe_cluster
 from headrace.rest.v3.clusters import find_broker
-from headrace.rest.v3.config_requests import ALTER_REQUEST, AlterConfigs, UpdateConfig, operation_of
-from headrace.rest.v3.request_bodies import read_json
-from headrace.rest.v3.resources import Body, Links, listing, no_content, reply
+from headrace.rest.v3.config_requests import AlterConfigs, UpdateConfig, operation_of
+from headrace.rest.v3.resources import Links, Listing, Resource, enter
 from headrace.rest.v3.topic_metadata import topic_names
 from headrace.wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -50,10 +48,68 @@ _DYNAMIC: Final = (2, 3)
 _DEFAULT_SOURCE: Final = 5
 
 
+_CLUSTER: Final = "/v3/clusters/{cluster_id}"
+_TOPICS: Final = f"{_CLUSTER}/topics/{{topic_name}}/configs"
+_BROKERS: Final = f"{_CLUSTER}/brokers/{{broker_id:int}}/configs"
+_ALL_BROKERS: Final = f"{_CLUSTER}/broker-configs"
+table: Final = v3_table(tag="Configs")
+
+
+class Synonym(msgspec.Struct):
+    """A level at which a setting has a value."""
+
+    name: str
+    value: str | None
+    source: str
+
+
+class KafkaConfig(Resource, kw_only=True):
+    """A setting, whoever has it."""
+
+    name: str
+    value: str | None
+    is_default: bool
+    is_read_only: bool
+    is_sensitive: bool
+    source: str
+    synonyms: list[Synonym]
+
+
+class KafkaTopicConfig(KafkaConfig, kw_only=True):
+    """A setting of a topic."""
+
+    topic_name: str
+
+
+class KafkaTopicConfigList(Listing[KafkaTopicConfig]):
+    """Settings of topics."""
+
+
+class KafkaBrokerConfig(KafkaConfig, kw_only=True):
+    """A setting of a broker."""
+
+    broker_id: int
+
+
+class KafkaBrokerConfigList(Listing[KafkaBrokerConfig]):
+    """Settings of brokers."""
+
+
+class KafkaClusterConfig(KafkaConfig, kw_only=True):
+    """A setting of all brokers together."""
+
+    config_type: str
+
+
+class KafkaClusterConfigList(Listing[KafkaClusterConfig]):
+    """Settings of all brokers together."""
+
+
 class Owner(NamedTuple):
     """Whose settings: the resource that a broker knows, and where it stands among ours."""
 
-    kind: str
+    shown: type[KafkaConfig]
+    listed: type[Listing[Any]]
     type: int
     name: str
     path: tuple[str | int, ...]
@@ -67,27 +123,44 @@ class Owner(NamedTuple):
 
 
 def of_topic(name: str) -> Owner:
-    path = ("topics", name, "configs")
-    owned_by = {"topic_name": name}
-    crn = (f"topic={name}", "config")
-    return Owner("KafkaTopicConfig", _TOPIC, name, path, crn, owned_by)
+    return Owner(
+        KafkaTopicConfig,
+        KafkaTopicConfigList,
+        _TOPIC,
+        name,
+        ("topics", name, "configs"),
+        (f"topic={name}", "config"),
+        {"topic_name": name},
+    )
 
 
 def of_broker(broker_id: int) -> Owner:
-    path = ("brokers", broker_id, "configs")
-    crn = (f"broker={broker_id}", "config")
-    owned_by = {"broker_id": broker_id}
-    return Owner("KafkaBrokerConfig", _BROKER, str(broker_id), path, crn, owned_by)
+    return Owner(
+        KafkaBrokerConfig,
+        KafkaBrokerConfigList,
+        _BROKER,
+        str(broker_id),
+        ("brokers", broker_id, "configs"),
+        (f"broker={broker_id}", "config"),
+        {"broker_id": broker_id},
+    )
 
 
 def of_all_brokers() -> Owner:
-    path, crn = ("broker-configs",), ("broker-config",)
-    return Owner("KafkaClusterConfig", _BROKER, "", path, crn, {"config_type": "BROKER"})
+    return Owner(
+        KafkaClusterConfig,
+        KafkaClusterConfigList,
+        _BROKER,
+        "",
+        ("broker-configs",),
+        ("broker-config",),
+        {"config_type": "BROKER"},
+    )
 
 
-def owner_of(request: Request) -> Owner:
+def owner_of(call: Call) -> Owner:
     """The owner that the path of a request names."""
-    parameters = request.path_params
+    parameters = call.request.path_params
     if "topic_name" in parameters:
         return of_topic(parameters["topic_name"])
     if "broker_id" in parameters:
@@ -98,34 +171,27 @@ def owner_of(request: Request) -> Owner:
 # -- showing --------------------------------------------------------------------------------------
 
 
-async def list_configs(request: Request) -> Response:
-    calls, links = await enter(request)
-    owner = owner_of(request)
-    found = await calls.ask(lambda cluster: _describe(cluster, [owner]))
-    data = [_shown(links, owner, config) for config in found[0]]
-    return reply(listing(f"{owner.kind}List", links.url(*owner.path), data))
-
-
-async def get_config(request: Request) -> Response:
-    calls, links = await enter(request)
-    owner, name = owner_of(request), request.path_params["name"]
-    found = await calls.ask(lambda cluster: _describe(cluster, [owner], [name]))
-    return reply(_shown(links, owner, _only(found[0], name)))
-
-
-async def list_configs_of_all_topics(request: Request) -> Response:
-    calls, links = await enter(request)
+@table.get(
+    f"{_CLUSTER}/topics/-/configs", "List the settings of all topics", reply=KafkaTopicConfigList
+)
+async def list_configs_of_all_topics(call: Call) -> Listing[KafkaConfig]:
+    calls, links = await enter(call)
 
     def describe(cluster: Cluster) -> tuple[list[Owner], list[list[DescribeConfigsResourceResult]]]:
         owners = [of_topic(name) for name in topic_names(cluster)]
         return owners, _describe(cluster, owners)
 
-    return _all(links, "KafkaTopicConfigList", "topics", *await calls.ask(describe))
+    return _all(links, KafkaTopicConfigList, "topics", *await calls.ask(describe))
 
 
-async def list_configs_of_each_broker(request: Request) -> Response:
+@table.get(
+    f"{_CLUSTER}/brokers/-/configs",
+    "List the dynamic settings of every broker",
+    reply=KafkaBrokerConfigList,
+)
+async def list_configs_of_each_broker(call: Call) -> Listing[KafkaConfig]:
     """Only what was set at run time, as the name of this list promises: dynamic settings."""
-    calls, links = await enter(request)
+    calls, links = await enter(call)
 
     def describe(cluster: Cluster) -> tuple[list[Owner], list[list[DescribeConfigsResourceResult]]]:
         known = sorted(broker.broker_id for broker in describe_cluster(cluster).brokers)
@@ -133,22 +199,43 @@ async def list_configs_of_each_broker(request: Request) -> Response:
         found = [_describe(cluster, [owner])[0] for owner in owners]
         return owners, [[one for one in each if one.config_source in _DYNAMIC] for each in found]
 
-    return _all(links, "KafkaBrokerConfigList", "brokers", *await calls.ask(describe))
+    return _all(links, KafkaBrokerConfigList, "brokers", *await calls.ask(describe))
 
 
 def _all(
     links: Links,
-    kind: str,
+    listed: type[Listing[Any]],
     noun: str,
     owners: Sequence[Owner],
     found: Sequence[Sequence[DescribeConfigsResourceResult]],
-) -> Response:
+) -> Listing[KafkaConfig]:
     data = [
         _shown(links, owner, config)
         for owner, configs in zip(owners, found, strict=True)
         for config in configs
     ]
-    return reply(listing(kind, links.url(noun, "-", "configs"), data))
+    return listed(links.listed(noun, "-", "configs"), data)
+
+
+@table.get(_TOPICS, "List settings", reply=KafkaTopicConfigList)
+@table.get(_BROKERS, "List settings", reply=KafkaBrokerConfigList)
+@table.get(_ALL_BROKERS, "List settings", reply=KafkaClusterConfigList)
+async def list_configs(call: Call) -> Listing[KafkaConfig]:
+    calls, links = await enter(call)
+    owner = owner_of(call)
+    found = await calls.ask(lambda cluster: _describe(cluster, [owner]))
+    data = [_shown(links, owner, config) for config in found[0]]
+    return owner.listed(links.listed(*owner.path), data)
+
+
+@table.get(f"{_TOPICS}/{{name}}", "Get a setting", reply=KafkaTopicConfig)
+@table.get(f"{_BROKERS}/{{name}}", "Get a setting", reply=KafkaBrokerConfig)
+@table.get(f"{_ALL_BROKERS}/{{name}}", "Get a setting", reply=KafkaClusterConfig)
+async def get_config(call: Call) -> KafkaConfig:
+    calls, links = await enter(call)
+    owner, name = owner_of(call), call.path("name")
+    found = await calls.ask(lambda cluster: _describe(cluster, [owner], [name]))
+    return _shown(links, owner, _only(found[0], name))
 
 
 def _describe(
@@ -197,12 +284,12 @@ def _only(
     raise faults.not_found(f"Config {name} cannot be found.")
 
 
-def _shown(links: Links, owner: Owner, config: DescribeConfigsResourceResult) -> Body:
+def _shown(links: Links, owner: Owner, config: DescribeConfigsResourceResult) -> KafkaConfig:
     *parents, last = owner.crn
-    return links.resource(
-        owner.kind,
-        links.url(*owner.path, config.name),
-        links.crn(*parents, f"{last}={config.name}"),
+    crn = (*parents, f"{last}={config.name}")
+    return owner.shown(
+        metadata=links.metadata(*owner.path, config.name, crn=crn),
+        cluster_id=links.cluster_id,
         **owner.field,
         name=config.name,
         value=config.value,
@@ -211,12 +298,8 @@ def _shown(links: Links, owner: Owner, config: DescribeConfigsResourceResult) ->
         is_sensitive=config.is_sensitive,
         source=_SOURCES.get(config.config_source, "UNKNOWN"),
         synonyms=[
-            {
-                "name": synonym.name,
-                "value": synonym.value,
-                "source": _SOURCES.get(synonym.source, "UNKNOWN"),
-            }
-            for synonym in config.synonyms
+            Synonym(each.name, each.value, _SOURCES.get(each.source, "UNKNOWN"))
+            for each in config.synonyms
         ],
     )
 
@@ -224,40 +307,35 @@ def _shown(links: Links, owner: Owner, config: DescribeConfigsResourceResult) ->
 # -- changing -------------------------------------------------------------------------------------
 
 
-async def update_config(request: Request) -> Response:
-    calls, _ = await enter(request)
-    owner, name = owner_of(request), request.path_params["name"]
-    update = await read_json(request, UpdateConfig)
-    change = AlterableConfig(name=name, config_operation=_SET, value=update.value)
+@table.put(f"{_TOPICS}/{{name}}", "Set a setting", body=UpdateConfig, status=204)
+@table.put(f"{_BROKERS}/{{name}}", "Set a setting", body=UpdateConfig, status=204)
+@table.put(f"{_ALL_BROKERS}/{{name}}", "Set a setting", body=UpdateConfig, status=204)
+async def update_config(call: Call) -> None:
+    calls, _ = await enter(call)
+    owner, name = owner_of(call), call.path("name")
+    change = AlterableConfig(name=name, config_operation=_SET, value=call.body.value)
     await calls.ask(lambda cluster: _alter_known(cluster, owner, change))
-    return no_content()
 
 
-async def reset_config(request: Request) -> Response:
-    calls, _ = await enter(request)
-    owner, name = owner_of(request), request.path_params["name"]
+@table.delete(f"{_TOPICS}/{{name}}", "Reset a setting to its default", status=204)
+@table.delete(f"{_BROKERS}/{{name}}", "Reset a setting to its default", status=204)
+@table.delete(f"{_ALL_BROKERS}/{{name}}", "Reset a setting to its default", status=204)
+async def reset_config(call: Call) -> None:
+    calls, _ = await enter(call)
+    owner, name = owner_of(call), call.path("name")
     change = AlterableConfig(name=name, config_operation=_DELETE, value=None)
     await calls.ask(lambda cluster: _alter_known(cluster, owner, change))
-    return no_content()
 
 
-async def alter_configs(request: Request) -> Response:
-    calls, _ = await enter(request)
-    owner = owner_of(request)
-    asked = await read_json(request, AlterConfigs)
-    changes = [
-        AlterableConfig(name=one.name, config_operation=operation_of(one), value=one.value)
-        for one in asked.data
-    ]
-    await calls.ask(
-        lambda cluster: _alter(cluster, [(owner, changes)], validate_only=asked.validate_only)
-    )
-    return no_content()
-
-
-async def alter_configs_of_topics(request: Request) -> Response:
-    calls, _ = await enter(request)
-    asked = await read_json(request, AlterConfigs)
+@table.post(
+    f"{_CLUSTER}/topics/-/configs:alter",
+    "Change settings of several topics",
+    body=AlterConfigs,
+    status=204,
+)
+async def alter_configs_of_topics(call: Call) -> None:
+    calls, _ = await enter(call)
+    asked: AlterConfigs = call.body
     by_topic: dict[str, list[AlterableConfig]] = {}
     for one in asked.data:
         if one.topic_name is None:
@@ -266,7 +344,21 @@ async def alter_configs_of_topics(request: Request) -> Response:
         by_topic.setdefault(one.topic_name, []).append(change)
     changes = [(of_topic(name), listed) for name, listed in by_topic.items()]
     await calls.ask(lambda cluster: _alter(cluster, changes, validate_only=asked.validate_only))
-    return no_content()
+
+
+@table.post(f"{_TOPICS}:alter", "Change settings", body=AlterConfigs, status=204)
+@table.post(f"{_BROKERS}:alter", "Change settings", body=AlterConfigs, status=204)
+@table.post(f"{_ALL_BROKERS}:alter", "Change settings", body=AlterConfigs, status=204)
+async def alter_configs(call: Call) -> None:
+    calls, _ = await enter(call)
+    owner, asked = owner_of(call), call.body
+    changes = [
+        AlterableConfig(name=one.name, config_operation=operation_of(one), value=one.value)
+        for one in asked.data
+    ]
+    await calls.ask(
+        lambda cluster: _alter(cluster, [(owner, changes)], validate_only=asked.validate_only)
+    )
 
 
 def _alter_known(cluster: Cluster, owner: Owner, change: AlterableConfig) -> None:
@@ -295,79 +387,3 @@ def _alter(
     for result in response.responses:
         if result.error_code:
             raise faults.of_code(result.error_code, _detail(result))
-
-
-# -- the routes -----------------------------------------------------------------------------------
-
-_CLUSTER: Final = "/v3/clusters/{cluster_id}"
-_UPDATE_REQUEST: Final = schemas.struct({}, {"value": schemas.TEXT_OR_NULL})
-_CONFIGS: Final = {
-    f"{_CLUSTER}/topics/{{topic_name}}/configs": schemas.config(
-        "KafkaTopicConfig", topic_name=schemas.STRING
-    ),
-    f"{_CLUSTER}/brokers/{{broker_id:int}}/configs": schemas.config(
-        "KafkaBrokerConfig", broker_id=schemas.INTEGER
-    ),
-    f"{_CLUSTER}/broker-configs": schemas.config("KafkaClusterConfig", config_type=schemas.STRING),
-}
-
-
-def _endpoint(
-    path: str,
-    method: str,
-    handler: Callable[..., Any],
-    summary: str,
-    responses: dict[int, dict[str, Any] | None],
-    request: dict[str, Any] | None = None,
-) -> Endpoint:
-    errors = (400, 404) if request is None else (400, 404, 413, 415)
-    return Endpoint(
-        path,
-        method,
-        handler,
-        summary,
-        "Configs",
-        request=request,
-        responses=responses,
-        errors=errors,
-    )
-
-
-def _of_owner(path: str, schema: dict[str, Any]) -> tuple[Endpoint, ...]:
-    one = f"{path}/{{name}}"
-    return (
-        _endpoint(path, "GET", list_configs, "List settings", {200: schemas.listing(schema)}),
-        _endpoint(
-            f"{path}:alter", "POST", alter_configs, "Change settings", {204: None}, ALTER_REQUEST
-        ),
-        _endpoint(one, "GET", get_config, "Get a setting", {200: schema}),
-        _endpoint(one, "PUT", update_config, "Set a setting", {204: None}, _UPDATE_REQUEST),
-        _endpoint(one, "DELETE", reset_config, "Reset a setting to its default", {204: None}),
-    )
-
-
-ENDPOINTS: Final = (
-    _endpoint(
-        f"{_CLUSTER}/topics/-/configs",
-        "GET",
-        list_configs_of_all_topics,
-        "List the settings of all topics",
-        {200: schemas.listing(schemas.config("KafkaTopicConfig", topic_name=schemas.STRING))},
-    ),
-    _endpoint(
-        f"{_CLUSTER}/topics/-/configs:alter",
-        "POST",
-        alter_configs_of_topics,
-        "Change settings of several topics",
-        {204: None},
-        ALTER_REQUEST,
-    ),
-    _endpoint(
-        f"{_CLUSTER}/brokers/-/configs",
-        "GET",
-        list_configs_of_each_broker,
-        "List the dynamic settings of every broker",
-        {200: schemas.listing(schemas.config("KafkaBrokerConfig", broker_id=schemas.INTEGER))},
-    ),
-    *(each for path, schema in _CONFIGS.items() for each in _of_owner(path, schema)),
-)

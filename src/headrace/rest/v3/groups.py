@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-from starlette.requests import Request
-from starlette.responses import Response
+from typing import Final
 
 from headrace.client.cluster import Cluster
+from headrace.rest.call import Call
 from headrace.rest.errors import RestError
-from headrace.rest.openapi import Endpoint
-from headrace.rest.v3 import faults, schemas
-from headrace.rest.v3.access import enter
+from headrace.rest.tables import v3_table
+from headrace.rest.v3 import faults
 from headrace.rest.v3.group_descriptions import Group, Member, describe_group, list_groups
-from headrace.rest.v3.resources import Body, Links, listing, reply
+from headrace.rest.v3.resources import Links, Listing, Related, Resource, enter
 from headrace.types import TopicPartition
 
 _STATES: Final = {
@@ -27,8 +24,63 @@ _STATES: Final = {
 }
 
 
-async def list_consumer_groups(request: Request) -> Response:
-    calls, links = await enter(request)
+# A group or a consumer may have a slash in its name: `path` takes it, and longer paths come first.
+_GROUPS: Final = "/v3/clusters/{cluster_id}/consumer-groups"
+_GROUP: Final = f"{_GROUPS}/{{consumer_group_id:path}}"
+_CONSUMER: Final = f"{_GROUP}/consumers/{{consumer_id:path}}"
+table: Final = v3_table(tag="Consumer groups")
+
+
+class KafkaConsumerGroup(Resource, kw_only=True):
+    """A consumer group."""
+
+    consumer_group_id: str
+    is_simple: bool
+    partition_assignor: str
+    state: str
+    type: str
+    is_mixed_consumer_group: bool
+    coordinator: Related
+    consumers: Related
+    lag_summary: Related
+
+
+class KafkaConsumerGroupList(Listing[KafkaConsumerGroup]):
+    """All consumer groups."""
+
+
+class KafkaConsumer(Resource, kw_only=True):
+    """A member of a group."""
+
+    consumer_group_id: str
+    consumer_id: str
+    instance_id: str | None
+    client_id: str
+    assignments: Related
+
+
+class KafkaConsumerList(Listing[KafkaConsumer]):
+    """The members of a group."""
+
+
+class KafkaConsumerAssignment(Resource, kw_only=True):
+    """A partition that a member has."""
+
+    consumer_group_id: str
+    consumer_id: str
+    topic_name: str
+    partition_id: int
+    partition: Related
+    lag: Related
+
+
+class KafkaConsumerAssignmentList(Listing[KafkaConsumerAssignment]):
+    """The partitions that a member has."""
+
+
+@table.get(_GROUPS, "List consumer groups", reply=KafkaConsumerGroupList)
+async def list_consumer_groups(call: Call) -> KafkaConsumerGroupList:
+    calls, links = await enter(call)
 
     def describe_all(cluster: Cluster) -> list[Group]:
         found = []
@@ -42,27 +94,21 @@ async def list_consumer_groups(request: Request) -> Response:
         return found
 
     data = [_group(links, group) for group in await calls.ask(describe_all)]
-    return reply(listing("KafkaConsumerGroupList", links.url("consumer-groups"), data))
+    return KafkaConsumerGroupList(links.listed("consumer-groups"), data)
 
 
-async def get_consumer_group(request: Request) -> Response:
-    links, group = await find_group(request)
-    return reply(_group(links, group))
-
-
-async def find_group(request: Request) -> tuple[Links, Group]:
+async def _find_group(call: Call) -> tuple[Links, Group]:
     """The group in the path."""
-    calls, links = await enter(request)
-    group_id = request.path_params["consumer_group_id"]
+    calls, links = await enter(call)
+    group_id = call.path("consumer_group_id")
     return links, await calls.ask(lambda cluster: describe_group(cluster, group_id))
 
 
-def _group(links: Links, group: Group) -> Body:
+def _group(links: Links, group: Group) -> KafkaConsumerGroup:
     me = ("consumer-groups", group.group_id)
-    return links.resource(
-        "KafkaConsumerGroup",
-        links.url(*me),
-        links.crn(f"consumer-group={group.group_id}"),
+    return KafkaConsumerGroup(
+        metadata=links.metadata(*me, crn=(f"consumer-group={group.group_id}",)),
+        cluster_id=links.cluster_id,
         consumer_group_id=group.group_id,
         is_simple=group.is_simple,
         partition_assignor=group.assignor,
@@ -75,24 +121,59 @@ def _group(links: Links, group: Group) -> Body:
     )
 
 
-async def list_consumers(request: Request) -> Response:
-    links, group = await find_group(request)
+@table.get(
+    f"{_CONSUMER}/assignments/{{topic_name}}/partitions/{{partition_id:int}}",
+    "Get an assignment",
+    reply=KafkaConsumerAssignment,
+)
+async def get_assignment(call: Call) -> KafkaConsumerAssignment:
+    links, group = await _find_group(call)
+    member = group.member(call.path("consumer_id"))
+    asked = TopicPartition(call.path("topic_name"), call.path("partition_id"))
+    if asked not in member.assignment:
+        raise faults.not_found(f"{member.consumer_id} has no assignment of {asked}.")
+    return _assignment(links, group, member, asked)
+
+
+@table.get(
+    f"{_CONSUMER}/assignments",
+    "List the partitions that a consumer has",
+    reply=KafkaConsumerAssignmentList,
+)
+async def list_assignments(call: Call) -> KafkaConsumerAssignmentList:
+    links, group = await _find_group(call)
+    member = group.member(call.path("consumer_id"))
+    consumer = ("consumer-groups", group.group_id, "consumers", member.consumer_id)
+    data = [_assignment(links, group, member, place) for place in member.assignment]
+    return KafkaConsumerAssignmentList(links.listed(*consumer, "assignments"), data)
+
+
+@table.get(_CONSUMER, "Get a consumer", reply=KafkaConsumer)
+async def get_consumer(call: Call) -> KafkaConsumer:
+    links, group = await _find_group(call)
+    return _consumer(links, group, group.member(call.path("consumer_id")))
+
+
+@table.get(f"{_GROUP}/consumers", "List the consumers of a group", reply=KafkaConsumerList)
+async def list_consumers(call: Call) -> KafkaConsumerList:
+    links, group = await _find_group(call)
     data = [_consumer(links, group, member) for member in group.members]
-    self_url = links.url("consumer-groups", group.group_id, "consumers")
-    return reply(listing("KafkaConsumerList", self_url, data))
+    return KafkaConsumerList(links.listed("consumer-groups", group.group_id, "consumers"), data)
 
 
-async def get_consumer(request: Request) -> Response:
-    links, group = await find_group(request)
-    return reply(_consumer(links, group, group.member(request.path_params["consumer_id"])))
+@table.get(_GROUP, "Get a consumer group", reply=KafkaConsumerGroup)
+async def get_consumer_group(call: Call) -> KafkaConsumerGroup:
+    """Comes after everything else below a group, because its name takes any path."""
+    links, group = await _find_group(call)
+    return _group(links, group)
 
 
-def _consumer(links: Links, group: Group, member: Member) -> Body:
+def _consumer(links: Links, group: Group, member: Member) -> KafkaConsumer:
     me = ("consumer-groups", group.group_id, "consumers", member.consumer_id)
-    return links.resource(
-        "KafkaConsumer",
-        links.url(*me),
-        links.crn(f"consumer-group={group.group_id}", f"consumer={member.consumer_id}"),
+    crn = (f"consumer-group={group.group_id}", f"consumer={member.consumer_id}")
+    return KafkaConsumer(
+        metadata=links.metadata(*me, crn=crn),
+        cluster_id=links.cluster_id,
         consumer_group_id=group.group_id,
         consumer_id=member.consumer_id,
         instance_id=member.instance_id,
@@ -101,37 +182,20 @@ def _consumer(links: Links, group: Group, member: Member) -> Body:
     )
 
 
-async def list_assignments(request: Request) -> Response:
-    links, group = await find_group(request)
-    member = group.member(request.path_params["consumer_id"])
-    data = [_assignment(links, group, member, place) for place in member.assignment]
-    self_url = links.url(
-        "consumer-groups", group.group_id, "consumers", member.consumer_id, "assignments"
-    )
-    return reply(listing("KafkaConsumerAssignmentList", self_url, data))
-
-
-async def get_assignment(request: Request) -> Response:
-    links, group = await find_group(request)
-    member = group.member(request.path_params["consumer_id"])
-    asked = TopicPartition(request.path_params["topic_name"], request.path_params["partition_id"])
-    if asked not in member.assignment:
-        raise faults.not_found(f"{member.consumer_id} has no assignment of {asked}.")
-    return reply(_assignment(links, group, member, asked))
-
-
-def _assignment(links: Links, group: Group, member: Member, place: TopicPartition) -> Body:
+def _assignment(
+    links: Links, group: Group, member: Member, place: TopicPartition
+) -> KafkaConsumerAssignment:
     consumer = ("consumer-groups", group.group_id, "consumers", member.consumer_id)
     where = (place.topic, "partitions", place.partition)
-    return links.resource(
-        "KafkaConsumerAssignment",
-        links.url(*consumer, "assignments", *where),
-        links.crn(
-            f"consumer-group={group.group_id}",
-            f"consumer={member.consumer_id}",
-            f"assignment={place.topic}",
-            f"partition={place.partition}",
-        ),
+    crn = (
+        f"consumer-group={group.group_id}",
+        f"consumer={member.consumer_id}",
+        f"assignment={place.topic}",
+        f"partition={place.partition}",
+    )
+    return KafkaConsumerAssignment(
+        metadata=links.metadata(*consumer, "assignments", *where, crn=crn),
+        cluster_id=links.cluster_id,
         consumer_group_id=group.group_id,
         consumer_id=member.consumer_id,
         topic_name=place.topic,
@@ -139,54 +203,3 @@ def _assignment(links: Links, group: Group, member: Member, place: TopicPartitio
         partition=links.related("topics", *where),
         lag=links.related("consumer-groups", group.group_id, "lags", *where),
     )
-
-
-# A group or a consumer may have a slash in its name: `path` takes it, and longer paths come first.
-_GROUPS: Final = "/v3/clusters/{cluster_id}/consumer-groups"
-_GROUP: Final = f"{_GROUPS}/{{consumer_group_id:path}}"
-_CONSUMER: Final = f"{_GROUP}/consumers/{{consumer_id:path}}"
-
-
-def _get(path: str, handler: Any, summary: str, schema: dict[str, Any]) -> Endpoint:
-    return Endpoint(
-        path,
-        "GET",
-        handler,
-        summary,
-        "Consumer groups",
-        responses={200: schema},
-        errors=(400, 404),
-    )
-
-
-ENDPOINTS: Final = (
-    _get(
-        _GROUPS,
-        list_consumer_groups,
-        "List consumer groups",
-        schemas.listing(schemas.CONSUMER_GROUP),
-    ),
-    _get(
-        f"{_CONSUMER}/assignments/{{topic_name}}/partitions/{{partition_id:int}}",
-        get_assignment,
-        "Get an assignment",
-        schemas.ASSIGNMENT,
-    ),
-    _get(
-        f"{_CONSUMER}/assignments",
-        list_assignments,
-        "List the partitions that a consumer has",
-        schemas.listing(schemas.ASSIGNMENT),
-    ),
-    _get(_CONSUMER, get_consumer, "Get a consumer", schemas.CONSUMER),
-    _get(
-        f"{_GROUP}/consumers",
-        list_consumers,
-        "List the consumers of a group",
-        schemas.listing(schemas.CONSUMER),
-    ),
-)
-GROUP_ENDPOINT: Final = _get(
-    _GROUP, get_consumer_group, "Get a consumer group", schemas.CONSUMER_GROUP
-)
-"""Comes after everything else below a group, because its name takes any path."""

@@ -8,19 +8,52 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from starlette.requests import Request
-from starlette.responses import Response
-
 from headrace.client.cluster import Cluster
 from headrace.client.group_offsets import committed_offsets
 from headrace.client.offsets import LATEST, list_offsets
-from headrace.rest.openapi import Endpoint
-from headrace.rest.v3 import faults, schemas
-from headrace.rest.v3.access import enter
+from headrace.rest.call import Call
+from headrace.rest.tables import v3_table
+from headrace.rest.v3 import faults
 from headrace.rest.v3.group_descriptions import Group, Member, describe_group
-from headrace.rest.v3.resources import Body, Links, listing, reply
+from headrace.rest.v3.resources import Links, Listing, Related, Resource, enter
 from headrace.rest.v3.topic_metadata import describe_topics
 from headrace.types import TopicPartition
+
+_GROUP: Final = "/v3/clusters/{cluster_id}/consumer-groups/{consumer_group_id:path}"
+table: Final = v3_table(tag="Consumer groups")
+
+
+class KafkaConsumerLag(Resource, kw_only=True):
+    """How far a group is behind in a partition."""
+
+    consumer_group_id: str
+    topic_name: str
+    partition_id: int
+    consumer_id: str
+    instance_id: str | None
+    client_id: str
+    current_offset: int
+    log_end_offset: int
+    lag: int
+
+
+class KafkaConsumerLagList(Listing[KafkaConsumerLag]):
+    """How far a group is behind in every partition."""
+
+
+class KafkaConsumerGroupLagSummary(Resource, kw_only=True):
+    """The greatest lag of a group, and the sum of all."""
+
+    consumer_group_id: str
+    max_lag_consumer_id: str
+    max_lag_instance_id: str | None
+    max_lag_client_id: str
+    max_lag_topic_name: str
+    max_lag_partition_id: int
+    max_lag: int
+    total_lag: int
+    max_lag_consumer: Related
+    max_lag_partition: Related
 
 
 class Lag(NamedTuple):
@@ -57,35 +90,41 @@ def _measure(cluster: Cluster, group_id: str) -> tuple[Group, list[Lag]]:
     return group, lags
 
 
-async def _lags(request: Request) -> tuple[Links, Group, list[Lag]]:
-    calls, links = await enter(request)
-    group_id = request.path_params["consumer_group_id"]
+async def _lags(call: Call) -> tuple[Links, Group, list[Lag]]:
+    calls, links = await enter(call)
+    group_id = call.path("consumer_group_id")
     group, lags = await calls.ask(lambda cluster: _measure(cluster, group_id))
     return links, group, lags
 
 
-async def list_lags(request: Request) -> Response:
-    links, group, lags = await _lags(request)
-    data = [_lag(links, group, lag) for lag in lags]
-    self_url = links.url("consumer-groups", group.group_id, "lags")
-    return reply(listing("KafkaConsumerLagList", self_url, data))
-
-
-async def get_lag(request: Request) -> Response:
-    links, group, lags = await _lags(request)
-    asked = TopicPartition(request.path_params["topic_name"], request.path_params["partition_id"])
+@table.get(
+    f"{_GROUP}/lags/{{topic_name}}/partitions/{{partition_id:int}}",
+    "Get the lag of a group in one partition",
+    reply=KafkaConsumerLag,
+)
+async def get_lag(call: Call) -> KafkaConsumerLag:
+    links, group, lags = await _lags(call)
+    asked = TopicPartition(call.path("topic_name"), call.path("partition_id"))
     for lag in lags:
         if lag.place == asked:
-            return reply(_lag(links, group, lag))
+            return _lag(links, group, lag)
     raise faults.not_found(f"The group {group.group_id} has no offset for {asked}.")
 
 
-def _lag(links: Links, group: Group, lag: Lag) -> Body:
+@table.get(f"{_GROUP}/lags", "List the lags of a group", reply=KafkaConsumerLagList)
+async def list_lags(call: Call) -> KafkaConsumerLagList:
+    links, group, lags = await _lags(call)
+    data = [_lag(links, group, lag) for lag in lags]
+    return KafkaConsumerLagList(links.listed("consumer-groups", group.group_id, "lags"), data)
+
+
+def _lag(links: Links, group: Group, lag: Lag) -> KafkaConsumerLag:
     topic, partition = lag.place
-    return links.resource(
-        "KafkaConsumerLag",
-        links.url("consumer-groups", group.group_id, "lags", topic, "partitions", partition),
-        links.crn(f"consumer-group={group.group_id}", f"lag={topic}", f"partition={partition}"),
+    me = ("consumer-groups", group.group_id, "lags", topic, "partitions", partition)
+    crn = (f"consumer-group={group.group_id}", f"lag={topic}", f"partition={partition}")
+    return KafkaConsumerLag(
+        metadata=links.metadata(*me, crn=crn),
+        cluster_id=links.cluster_id,
         consumer_group_id=group.group_id,
         topic_name=topic,
         partition_id=partition,
@@ -98,17 +137,22 @@ def _lag(links: Links, group: Group, lag: Lag) -> Body:
     )
 
 
-async def get_lag_summary(request: Request) -> Response:
-    links, group, lags = await _lags(request)
+@table.get(
+    f"{_GROUP}/lag-summary",
+    "Get the greatest lag of a group and the sum of all",
+    reply=KafkaConsumerGroupLagSummary,
+)
+async def get_lag_summary(call: Call) -> KafkaConsumerGroupLagSummary:
+    links, group, lags = await _lags(call)
     if not lags:
         raise faults.not_found(f"Consumer group {group.group_id} has no committed offsets.")
     worst = max(lags, key=lambda lag: lag.lag)
     me = ("consumer-groups", group.group_id)
     topic, partition = worst.place
-    body = links.resource(
-        "KafkaConsumerGroupLagSummary",
-        links.url(*me, "lag-summary"),
-        links.crn(f"consumer-group={group.group_id}", "lag-summary"),
+    crn = (f"consumer-group={group.group_id}", "lag-summary")
+    return KafkaConsumerGroupLagSummary(
+        metadata=links.metadata(*me, "lag-summary", crn=crn),
+        cluster_id=links.cluster_id,
         consumer_group_id=group.group_id,
         max_lag_consumer_id=worst.owner.consumer_id,
         max_lag_instance_id=worst.owner.instance_id,
@@ -120,36 +164,3 @@ async def get_lag_summary(request: Request) -> Response:
         max_lag_consumer=links.related(*me, "consumers", worst.owner.consumer_id),
         max_lag_partition=links.related("topics", topic, "partitions", partition),
     )
-    return reply(body)
-
-
-_GROUP: Final = "/v3/clusters/{cluster_id}/consumer-groups/{consumer_group_id:path}"
-ENDPOINTS: Final = (
-    Endpoint(
-        f"{_GROUP}/lags/{{topic_name}}/partitions/{{partition_id:int}}",
-        "GET",
-        get_lag,
-        "Get the lag of a group in one partition",
-        "Consumer groups",
-        responses={200: schemas.LAG},
-        errors=(400, 404),
-    ),
-    Endpoint(
-        f"{_GROUP}/lags",
-        "GET",
-        list_lags,
-        "List the lags of a group",
-        "Consumer groups",
-        responses={200: schemas.listing(schemas.LAG)},
-        errors=(400, 404),
-    ),
-    Endpoint(
-        f"{_GROUP}/lag-summary",
-        "GET",
-        get_lag_summary,
-        "Get the greatest lag of a group and the sum of all",
-        "Consumer groups",
-        responses={200: schemas.LAG_SUMMARY},
-        errors=(400, 404),
-    ),
-)

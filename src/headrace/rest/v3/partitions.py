@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from starlette.requests import Request
-from starlette.responses import Response
+from msgspec import UNSET, UnsetType
 
 from headrace.client.cluster import Cluster
 from headrace.client.offsets import EARLIEST, LATEST, list_offsets
-from headrace.rest.openapi import Endpoint, Parameter
-from headrace.rest.v3 import faults, schemas
-from headrace.rest.v3.access import enter
+from headrace.http.endpoint import Query
+from headrace.rest.call import Call
+from headrace.rest.tables import v3_table
+from headrace.rest.v3 import faults
 from headrace.rest.v3.asking import ask_controller
 from headrace.rest.v3.clusters import find_broker
-from headrace.rest.v3.resources import Body, Links, listing, reply
+from headrace.rest.v3.resources import Links, Listing, Related, Resource, enter
 from headrace.rest.v3.topic_metadata import (
     describe_partition,
     describe_topic,
@@ -30,39 +30,91 @@ from headrace.wire.messages.list_partition_reassignments import (
 )
 from headrace.wire.messages.metadata import MetadataResponsePartition
 
+_CLUSTER: Final = "/v3/clusters/{cluster_id}"
+_PARTITIONS: Final = f"{_CLUSTER}/topics/{{topic_name}}/partitions"
+_NUMBERED: Final = f"{_PARTITIONS}/{{partition_id:int}}"
+table: Final = v3_table(tag="Partitions")
+
 TIMEOUT_MS: Final = 30_000
 _NO_LEADER: Final = -1
 _ENDS: Final = {"EARLIEST": EARLIEST, "LATEST": LATEST}
 
 
-def place_of(request: Request) -> tuple[str, int]:
+class KafkaPartition(Resource, kw_only=True):
+    """A partition; the ends of its log only where they were asked for."""
+
+    topic_name: str
+    partition_id: int
+    leader: Related | None
+    replicas: Related
+    reassignment: Related
+    earliest_offset: int | UnsetType = UNSET
+    latest_offset: int | UnsetType = UNSET
+
+
+class KafkaPartitionList(Listing[KafkaPartition]):
+    """The partitions of a topic."""
+
+
+class KafkaReplica(Resource, kw_only=True):
+    """A replica of a partition."""
+
+    topic_name: str
+    partition_id: int
+    broker_id: int
+    is_leader: bool
+    is_in_sync: bool
+    broker: Related
+
+
+class KafkaReplicaList(Listing[KafkaReplica]):
+    """The replicas of a partition, or on a broker."""
+
+
+class KafkaReassignment(Resource, kw_only=True):
+    """A partition whose replicas move."""
+
+    topic_name: str
+    partition_id: int
+    adding_replicas: list[int]
+    removing_replicas: list[int]
+    replicas: Related
+
+
+class KafkaReassignmentList(Listing[KafkaReassignment]):
+    """All partitions whose replicas move."""
+
+
+def place_of(call: Call) -> tuple[str, int]:
     """Topic and partition in the path."""
-    partition: int = request.path_params["partition_id"]
-    return request.path_params["topic_name"], partition
+    return call.path("topic_name"), call.path("partition_id")
 
 
-async def list_partitions(request: Request) -> Response:
-    calls, links = await enter(request)
-    name = request.path_params["topic_name"]
+@table.get(_PARTITIONS, "List partitions", reply=KafkaPartitionList)
+async def list_partitions(call: Call) -> KafkaPartitionList:
+    calls, links = await enter(call)
+    name = call.path("topic_name")
     topic = await calls.ask(lambda cluster: describe_topic(cluster, name))
     data = [_partition(links, name, each) for each in partitions_of(topic)]
-    return reply(listing("KafkaPartitionList", links.url("topics", name, "partitions"), data))
+    return KafkaPartitionList(links.listed("topics", name, "partitions"), data)
 
 
-async def get_partition(request: Request) -> Response:
-    calls, links = await enter(request)
-    place = place_of(request)
+@table.get(_NUMBERED, "Get a partition", reply=KafkaPartition)
+async def get_partition(call: Call) -> KafkaPartition:
+    calls, links = await enter(call)
+    place = place_of(call)
     found = await calls.ask(lambda cluster: describe_partition(cluster, *place))
-    return reply(_partition(links, place[0], found))
+    return _partition(links, place[0], found)
 
 
-def _partition(links: Links, topic: str, partition: MetadataResponsePartition) -> Body:
+def _partition(links: Links, topic: str, partition: MetadataResponsePartition) -> KafkaPartition:
     me = ("topics", topic, "partitions", partition.partition_index)
     leader = partition.leader_id
-    return links.resource(
-        "KafkaPartition",
-        links.url(*me),
-        links.crn(f"topic={topic}", f"partition={partition.partition_index}"),
+    return KafkaPartition(
+        metadata=links.metadata(
+            *me, crn=(f"topic={topic}", f"partition={partition.partition_index}")
+        ),
+        cluster_id=links.cluster_id,
         topic_name=topic,
         partition_id=partition.partition_index,
         leader=None if leader == _NO_LEADER else links.related(*me, "replicas", leader),
@@ -71,11 +123,16 @@ def _partition(links: Links, topic: str, partition: MetadataResponsePartition) -
     )
 
 
-async def get_offset(request: Request) -> Response:
-    calls, links = await enter(request)
-    topic, partition = place_of(request)
-    asked = request.query_params.get("offset_type")
-    ends = _ends(asked)
+@table.get(
+    f"{_NUMBERED}/offset",
+    "Get both ends of a partition's log",
+    query=(Query("offset_type", Literal["EARLIEST", "LATEST"], "Only this end"),),
+    reply=KafkaPartition,
+)
+async def get_offset(call: Call) -> KafkaPartition:
+    calls, links = await enter(call)
+    topic, partition = place_of(call)
+    ends = _ends(call.request.query_params.get("offset_type"))
 
     def look_up(cluster: Cluster) -> tuple[MetadataResponsePartition, dict[str, int]]:
         found = describe_partition(cluster, topic, partition)
@@ -87,10 +144,11 @@ async def get_offset(request: Request) -> Response:
         return found, offsets
 
     found, offsets = await calls.ask(look_up)
-    body = _partition(links, topic, found)
-    body["metadata"]["self"] = links.url("topics", topic, "partitions", partition, "offset")
-    body |= {f"{name.lower()}_offset": offset for name, offset in offsets.items()}
-    return reply(body)
+    shown = _partition(links, topic, found)
+    shown.metadata.self_url = links.url("topics", topic, "partitions", partition, "offset")
+    shown.earliest_offset = offsets.get("EARLIEST", UNSET)
+    shown.latest_offset = offsets.get("LATEST", UNSET)
+    return shown
 
 
 def _ends(asked: str | None) -> tuple[str, ...]:
@@ -105,27 +163,38 @@ def _ends(asked: str | None) -> tuple[str, ...]:
 # -- replicas -------------------------------------------------------------------------------------
 
 
-async def list_replicas(request: Request) -> Response:
-    calls, links = await enter(request)
-    place = place_of(request)
+@table.get(f"{_NUMBERED}/replicas", "List replicas", tag="Replicas", reply=KafkaReplicaList)
+async def list_replicas(call: Call) -> KafkaReplicaList:
+    calls, links = await enter(call)
+    place = place_of(call)
     found = await calls.ask(lambda cluster: describe_partition(cluster, *place))
     data = [_replica(links, place[0], found, broker) for broker in found.replica_nodes]
-    self_url = links.url("topics", place[0], "partitions", place[1], "replicas")
-    return reply(listing("KafkaReplicaList", self_url, data))
+    return KafkaReplicaList(
+        links.listed("topics", place[0], "partitions", place[1], "replicas"), data
+    )
 
 
-async def get_replica(request: Request) -> Response:
-    calls, links = await enter(request)
-    place, broker = place_of(request), request.path_params["broker_id"]
+@table.get(
+    f"{_NUMBERED}/replicas/{{broker_id:int}}", "Get a replica", tag="Replicas", reply=KafkaReplica
+)
+async def get_replica(call: Call) -> KafkaReplica:
+    calls, links = await enter(call)
+    place, broker = place_of(call), call.path("broker_id")
     found = await calls.ask(lambda cluster: describe_partition(cluster, *place))
     if broker not in found.replica_nodes:
         raise faults.not_found(f"Replica {broker} of {place[0]}-{place[1]} cannot be found.")
-    return reply(_replica(links, place[0], found, broker))
+    return _replica(links, place[0], found, broker)
 
 
-async def list_replicas_of_broker(request: Request) -> Response:
-    calls, links = await enter(request)
-    broker: int = request.path_params["broker_id"]
+@table.get(
+    f"{_CLUSTER}/brokers/{{broker_id:int}}/partition-replicas",
+    "List the replicas on a broker",
+    tag="Replicas",
+    reply=KafkaReplicaList,
+)
+async def list_replicas_of_broker(call: Call) -> KafkaReplicaList:
+    calls, links = await enter(call)
+    broker: int = call.path("broker_id")
 
     def search(cluster: Cluster) -> list[tuple[str, MetadataResponsePartition]]:
         find_broker(cluster, broker)
@@ -137,16 +206,17 @@ async def list_replicas_of_broker(request: Request) -> Response:
         ]
 
     data = [_replica(links, topic, each, broker) for topic, each in await calls.ask(search)]
-    self_url = links.url("brokers", broker, "partition-replicas")
-    return reply(listing("KafkaReplicaList", self_url, data))
+    return KafkaReplicaList(links.listed("brokers", broker, "partition-replicas"), data)
 
 
-def _replica(links: Links, topic: str, partition: MetadataResponsePartition, broker: int) -> Body:
+def _replica(
+    links: Links, topic: str, partition: MetadataResponsePartition, broker: int
+) -> KafkaReplica:
     number = partition.partition_index
-    return links.resource(
-        "KafkaReplica",
-        links.url("topics", topic, "partitions", number, "replicas", broker),
-        links.crn(f"topic={topic}", f"partition={number}", f"replica={broker}"),
+    crn = (f"topic={topic}", f"partition={number}", f"replica={broker}")
+    return KafkaReplica(
+        metadata=links.metadata("topics", topic, "partitions", number, "replicas", broker, crn=crn),
+        cluster_id=links.cluster_id,
         topic_name=topic,
         partition_id=number,
         broker_id=broker,
@@ -159,30 +229,45 @@ def _replica(links: Links, topic: str, partition: MetadataResponsePartition, bro
 # -- reassignments --------------------------------------------------------------------------------
 
 
-async def list_all_reassignments(request: Request) -> Response:
-    calls, links = await enter(request)
+@table.get(
+    f"{_CLUSTER}/topics/-/partitions/-/reassignment",
+    "List the partitions whose replicas move",
+    reply=KafkaReassignmentList,
+)
+async def list_all_reassignments(call: Call) -> KafkaReassignmentList:
+    calls, links = await enter(call)
     moving = await calls.ask(lambda cluster: list(_reassignments(cluster, None)))
     data = [_reassignment(links, topic, each) for topic, each in moving]
-    self_url = links.url("topics", "-", "partitions", "-", "reassignment")
-    return reply(listing("KafkaReassignmentList", self_url, data))
+    return KafkaReassignmentList(
+        links.listed("topics", "-", "partitions", "-", "reassignment"), data
+    )
 
 
-async def list_reassignments_of_topic(request: Request) -> Response:
-    calls, links = await enter(request)
-    name = request.path_params["topic_name"]
+@table.get(
+    f"{_PARTITIONS}/-/reassignment",
+    "List the partitions of a topic whose replicas move",
+    reply=KafkaReassignmentList,
+)
+async def list_reassignments_of_topic(call: Call) -> KafkaReassignmentList:
+    calls, links = await enter(call)
+    name = call.path("topic_name")
 
     def search(cluster: Cluster) -> list[tuple[str, OngoingPartitionReassignment]]:
         numbers = [each.partition_index for each in describe_topic(cluster, name).partitions]
         return list(_reassignments(cluster, {name: numbers}))
 
     data = [_reassignment(links, topic, each) for topic, each in await calls.ask(search)]
-    self_url = links.url("topics", name, "partitions", "-", "reassignment")
-    return reply(listing("KafkaReassignmentList", self_url, data))
+    return KafkaReassignmentList(
+        links.listed("topics", name, "partitions", "-", "reassignment"), data
+    )
 
 
-async def get_reassignment(request: Request) -> Response:
-    calls, links = await enter(request)
-    topic, partition = place_of(request)
+@table.get(
+    f"{_NUMBERED}/reassignment", "Get the move of a partition's replicas", reply=KafkaReassignment
+)
+async def get_reassignment(call: Call) -> KafkaReassignment:
+    calls, links = await enter(call)
+    topic, partition = place_of(call)
 
     def search(cluster: Cluster) -> OngoingPartitionReassignment:
         describe_partition(cluster, topic, partition)
@@ -190,7 +275,7 @@ async def get_reassignment(request: Request) -> Response:
             return moving
         raise faults.not_found(f"No reassignment of {topic}-{partition} is under way.")
 
-    return reply(_reassignment(links, topic, await calls.ask(search)))
+    return _reassignment(links, topic, await calls.ask(search))
 
 
 def _reassignments(
@@ -215,96 +300,17 @@ def _reassignments(
             yield topic.name, partition
 
 
-def _reassignment(links: Links, topic: str, moving: OngoingPartitionReassignment) -> Body:
+def _reassignment(
+    links: Links, topic: str, moving: OngoingPartitionReassignment
+) -> KafkaReassignment:
     me = ("topics", topic, "partitions", moving.partition_index)
-    return links.resource(
-        "KafkaReassignment",
-        links.url(*me, "reassignment"),
-        links.crn(f"topic={topic}", f"partition={moving.partition_index}", "reassignment"),
+    crn = (f"topic={topic}", f"partition={moving.partition_index}", "reassignment")
+    return KafkaReassignment(
+        metadata=links.metadata(*me, "reassignment", crn=crn),
+        cluster_id=links.cluster_id,
         topic_name=topic,
         partition_id=moving.partition_index,
         adding_replicas=moving.adding_replicas,
         removing_replicas=moving.removing_replicas,
         replicas=links.related(*me, "replicas"),
     )
-
-
-_CLUSTER: Final = "/v3/clusters/{cluster_id}"
-_PARTITIONS: Final = f"{_CLUSTER}/topics/{{topic_name}}/partitions"
-_NUMBERED: Final = f"{_PARTITIONS}/{{partition_id:int}}"
-_WITH_OFFSETS: Final = {
-    **schemas.PARTITION,
-    "properties": {
-        **schemas.PARTITION["properties"],
-        "earliest_offset": schemas.INTEGER,
-        "latest_offset": schemas.INTEGER,
-    },
-}
-
-
-def _get(path: str, handler: Any, summary: str, schema: dict[str, Any], tag: str) -> Endpoint:
-    return Endpoint(path, "GET", handler, summary, tag, responses={200: schema}, errors=(400, 404))
-
-
-ENDPOINTS: Final = (
-    _get(
-        f"{_CLUSTER}/topics/-/partitions/-/reassignment",
-        list_all_reassignments,
-        "List the partitions whose replicas move",
-        schemas.listing(schemas.REASSIGNMENT),
-        "Partitions",
-    ),
-    _get(
-        f"{_PARTITIONS}/-/reassignment",
-        list_reassignments_of_topic,
-        "List the partitions of a topic whose replicas move",
-        schemas.listing(schemas.REASSIGNMENT),
-        "Partitions",
-    ),
-    _get(
-        _PARTITIONS,
-        list_partitions,
-        "List partitions",
-        schemas.listing(schemas.PARTITION),
-        "Partitions",
-    ),
-    _get(_NUMBERED, get_partition, "Get a partition", schemas.PARTITION, "Partitions"),
-    Endpoint(
-        f"{_NUMBERED}/offset",
-        "GET",
-        get_offset,
-        "Get both ends of a partition's log",
-        "Partitions",
-        parameters=(Parameter("offset_type", {"enum": ["EARLIEST", "LATEST"]}),),
-        responses={200: _WITH_OFFSETS},
-        errors=(400, 404),
-    ),
-    _get(
-        f"{_NUMBERED}/reassignment",
-        get_reassignment,
-        "Get the move of a partition's replicas",
-        schemas.REASSIGNMENT,
-        "Partitions",
-    ),
-    _get(
-        f"{_NUMBERED}/replicas",
-        list_replicas,
-        "List replicas",
-        schemas.listing(schemas.REPLICA),
-        "Replicas",
-    ),
-    _get(
-        f"{_NUMBERED}/replicas/{{broker_id:int}}",
-        get_replica,
-        "Get a replica",
-        schemas.REPLICA,
-        "Replicas",
-    ),
-    _get(
-        f"{_CLUSTER}/brokers/{{broker_id:int}}/partition-replicas",
-        list_replicas_of_broker,
-        "List the replicas on a broker",
-        schemas.listing(schemas.REPLICA),
-        "Replicas",
-    ),
-)

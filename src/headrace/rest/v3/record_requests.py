@@ -10,19 +10,22 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from headrace.client.registry import SchemaChoice, Writer
 from headrace.rest import errors
 from headrace.rest.context import Proxy
-from headrace.rest.formats import compact
+from headrace.rest.formats import compact, raw_null
 from headrace.rest.numbers import Digits, number_of
 from headrace.rest.producing import OutRecord
 from headrace.rest.v3 import faults
 from headrace.schemas.model import InvalidSchema, InvalidValue, SchemaType
 from headrace.schemas.naming import subject_name
+
+T = TypeVar("T")
 
 MAX_HEADERS: Final = 1000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -56,7 +59,7 @@ class RecordData(msgspec.Struct):
     schema_id: int | Digits | None = None
     schema_version: int | Digits | None = None
     schema: str | None = None
-    data: msgspec.Raw = msgspec.Raw(_NULL)
+    data: msgspec.Raw = msgspec.field(default_factory=raw_null)
 
 
 class RecordRequest(msgspec.Struct):
@@ -69,14 +72,24 @@ class RecordRequest(msgspec.Struct):
     timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | int | None = None
 
 
+class DataReport(msgspec.Struct, kw_only=True):
+    """What is told of a key or value that was written."""
+
+    type: str
+    subject: str | UnsetType = UNSET
+    schema_id: int | UnsetType = UNSET
+    schema_version: int | UnsetType = UNSET
+    size: int
+
+
 class Encoded(NamedTuple):
     """The bytes of a key or value and what is told of them afterwards."""
 
     data: bytes | None
-    told: dict[str, Any] | None
+    told: DataReport | UnsetType
 
 
-NOTHING: Final = Encoded(None, None)
+NOTHING: Final = Encoded(None, UNSET)
 
 
 class Prepared(NamedTuple):
@@ -111,19 +124,23 @@ async def _encode(proxy: Proxy, topic: str, is_key: bool, asked: RecordData | No
         if asked.schema_id is not None or asked.schema_version is not None or asked.schema:
             raise faults.bad_request(f"{asked.type} takes no schema")
         data = _plain(asked.type, asked.data)
-        return Encoded(data, {"type": asked.type, "size": len(data or b"")})
+        return Encoded(data, DataReport(type=asked.type, size=len(data or b"")))
     choice = _choice(asked)
     writer = await proxy.writer(topic, is_key, choice)
     raw = bytes(asked.data)
     encoded = None if raw == _NULL else _by_schema(writer, raw)
-    told = {
-        "type": _TYPE_NAMES[writer.schema.type],
-        "subject": _subject(topic, is_key, choice, writer),
-        "schema_id": writer.schema_id,
-        "schema_version": writer.version,
-        "size": len(encoded or b""),
-    }
-    return Encoded(encoded, {name: each for name, each in told.items() if each is not None})
+    told = DataReport(
+        type=_TYPE_NAMES[writer.schema.type],
+        subject=_known(_subject(topic, is_key, choice, writer)),
+        schema_id=_known(writer.schema_id),
+        schema_version=_known(writer.version),
+        size=len(encoded or b""),
+    )
+    return Encoded(encoded, told)
+
+
+def _known(value: T | None) -> T | UnsetType:
+    return UNSET if value is None else value
 
 
 def _plain(kind: str, raw: msgspec.Raw) -> bytes | None:

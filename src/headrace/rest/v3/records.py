@@ -13,24 +13,32 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from msgspec import UNSET, UnsetType
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from headrace.errors import HeadraceError
+from headrace.http.refusals import Error
 from headrace.rest import errors
+from headrace.rest.call import Call
 from headrace.rest.context import Proxy
 from headrace.rest.errors import RestError
-from headrace.rest.openapi import Endpoint
 from headrace.rest.producing import Produced, ProduceFault
-from headrace.rest.v3 import faults, schemas
-from headrace.rest.v3.access import enter, open_streams, proxy_of
+from headrace.rest.tables import v3_table
+from headrace.rest.v3 import faults
 from headrace.rest.v3.concatenated import MalformedStream, ObjectSplitter
-from headrace.rest.v3.record_requests import Prepared, RecordRequest, prepare, timestamp_text
-from headrace.rest.v3.request_bodies import check_media_type
+from headrace.rest.v3.record_requests import (
+    DataReport,
+    Prepared,
+    RecordRequest,
+    prepare,
+    timestamp_text,
+)
+from headrace.rest.v3.resources import enter
 from headrace.security.users import Role
 
 logger = logging.getLogger("kafkarest.produce")
@@ -45,24 +53,53 @@ MAX_DURATION_S: Final = 24 * 60 * 60
 _decode: Final = msgspec.json.Decoder(RecordRequest).decode
 _encode: Final = msgspec.json.Encoder().encode
 
-Report = dict[str, Any]
 Item = Prepared | RestError
+table: Final = v3_table(tag="Records", writer=Role.DEVELOPER)
 
 
-async def produce_records(request: Request) -> Response:
-    check_media_type(request)
-    _, links = await enter(request)
-    return ProduceStream(request, links.cluster_id, request.path_params["topic_name"])
+class Written(msgspec.Struct, kw_only=True):
+    """What is told of a record that was written."""
+
+    cluster_id: str
+    topic_name: str
+    partition_id: int
+    offset: int
+    timestamp: str | None
+    key: DataReport | UnsetType = UNSET
+    value: DataReport | UnsetType = UNSET
+
+
+class WrittenInStream(Written, kw_only=True):
+    """The same, in the stream of a request that may go on."""
+
+    error_code: int = 200
+
+
+Report = WrittenInStream | Error
+W = TypeVar("W", bound=Written)
+
+
+@table.post(
+    "/v3/clusters/{cluster_id}/topics/{topic_name}/records",
+    "Produce a stream of records",
+    body=RecordRequest,
+    is_stream=True,
+    reply=(WrittenInStream, Error),
+)
+async def produce_records(call: Call) -> Response:
+    _, links = await enter(call)
+    return ProduceStream(call, links.cluster_id, call.path("topic_name"))
 
 
 class ProduceStream(Response):
     """A response that reads its own request while it is sent."""
 
-    def __init__(self, request: Request, cluster_id: str, topic: str) -> None:
-        super().__init__(media_type="application/json")
+    def __init__(self, call: Call, cluster_id: str, topic: str) -> None:
+        super().__init__(media_type=call.media_type)
         del self.headers["content-length"]
-        self._request = request
-        self._proxy = proxy_of(request)
+        self._request = call.request
+        self._streams = call.service.streams
+        self._proxy = call.proxy
         self._cluster_id = cluster_id
         self._topic = topic
         self._started = False
@@ -73,9 +110,8 @@ class ProduceStream(Response):
             MAX_UNREPORTED // MAX_BATCH
         )
         reader = asyncio.create_task(self._read(waiting))
-        streams = open_streams(self._request.app)
-        streams.add(reader)
-        reader.add_done_callback(streams.discard)
+        self._streams.add(reader)
+        reader.add_done_callback(self._streams.discard)
         try:
             while (task := await waiting.get()) is not None:
                 await self._send(send, await task)
@@ -155,12 +191,11 @@ class ProduceStream(Response):
 
     async def _deliver(self, batch: Sequence[Item]) -> list[Report]:
         return [
-            failure(item) if isinstance(item, RestError) else self._report(*item)
+            Error(item.error_code, item.message)
+            if isinstance(item, RestError)
+            else written(WrittenInStream, self._cluster_id, self._topic, *item)
             for item in await deliver(self._proxy, self._topic, batch)
         ]
-
-    def _report(self, prepared: Prepared, produced: Produced) -> Report:
-        return {"error_code": 200, **success(self._cluster_id, self._topic, prepared, produced)}
 
     # -- out --------------------------------------------------------------------------------------
 
@@ -219,80 +254,22 @@ async def deliver(
     return told_of
 
 
-def success(cluster_id: str, topic: str, prepared: Prepared, produced: Produced) -> Report:
+def written(
+    kind: type[W],
+    cluster_id: str,
+    topic: str,
+    prepared: Prepared,
+    produced: Produced,
+    **more: Any,
+) -> W:
     """What is told of a record that was written."""
-    report: Report = {
-        "cluster_id": cluster_id,
-        "topic_name": topic,
-        "partition_id": produced.partition,
-        "offset": produced.offset,
-        "timestamp": timestamp_text(produced.timestamp),
-    }
-    if prepared.key.told is not None:
-        report["key"] = prepared.key.told
-    if prepared.value.told is not None:
-        report["value"] = prepared.value.told
-    return report
-
-
-def failure(error: RestError) -> Report:
-    return {"error_code": error.error_code, "message": error.message}
-
-
-_DATA: Final = {
-    "type": ["object", "null"],
-    "properties": {
-        "type": {"enum": ["BINARY", "JSON", "STRING", "AVRO", "JSONSCHEMA", "PROTOBUF", None]},
-        "subject": schemas.TEXT_OR_NULL,
-        "subject_name_strategy": {"enum": ["TOPIC_NAME", "RECORD_NAME", "TOPIC_RECORD_NAME", None]},
-        "schema_id": {"type": ["integer", "null"]},
-        "schema_version": {"type": ["integer", "null"]},
-        "schema": schemas.TEXT_OR_NULL,
-        "data": schemas.ANY,
-    },
-}
-RECORD_FIELDS: Final = {
-    "partition_id": {"type": ["integer", "null"]},
-    "headers": schemas.array(
-        schemas.struct({"name": schemas.STRING}, {"value": schemas.TEXT_OR_NULL})
-    ),
-    "key": _DATA,
-    "value": _DATA,
-    "timestamp": {
-        "anyOf": [{"type": "string", "format": "date-time"}, {"type": ["integer", "null"]}]
-    },
-}
-_TOLD: Final = schemas.struct(
-    {"type": schemas.STRING, "size": schemas.INTEGER},
-    {
-        "subject": schemas.STRING,
-        "schema_id": schemas.INTEGER,
-        "schema_version": schemas.INTEGER,
-    },
-)
-REPORT_FIELDS: Final = {
-    "cluster_id": schemas.STRING,
-    "topic_name": schemas.STRING,
-    "partition_id": schemas.INTEGER,
-    "offset": schemas.INTEGER,
-    "timestamp": schemas.TEXT_OR_NULL,
-    "key": _TOLD,
-    "value": _TOLD,
-}
-ENDPOINTS: Final = (
-    Endpoint(
-        "/v3/clusters/{cluster_id}/topics/{topic_name}/records",
-        "POST",
-        produce_records,
-        "Produce a stream of records",
-        "Records",
-        request=schemas.struct({}, RECORD_FIELDS),
-        responses={
-            200: schemas.struct(
-                {"error_code": schemas.INTEGER}, {"message": schemas.STRING, **REPORT_FIELDS}
-            )
-        },
-        errors=(400, 404, 413, 415),
-        role=Role.DEVELOPER,
-    ),
-)
+    return kind(
+        cluster_id=cluster_id,
+        topic_name=topic,
+        partition_id=produced.partition,
+        offset=produced.offset,
+        timestamp=timestamp_text(produced.timestamp),
+        key=prepared.key.told,
+        value=prepared.value.told,
+        **more,
+    )

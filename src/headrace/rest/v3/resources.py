@@ -1,23 +1,56 @@
 """The shape that all resources share: kind, metadata with links and a resource name, related links.
 
-Values are plain dicts in the order in which clients see them. What a field means is the business
-of the module that owns the resource.
+What a field means is the business of the module that owns the resource.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final, TypeAlias
+from typing import Generic, TypeVar
 from urllib.parse import quote
 
 import msgspec
-from starlette.requests import HTTPConnection
-from starlette.responses import Response
+from msgspec import UNSET, UnsetType
 
-Body: TypeAlias = dict[str, Any]
+from headrace.rest.call import Call
+from headrace.rest.v3 import faults
+from headrace.rest.v3.asking import BrokerCalls
 
-_JSON: Final = "application/json"
-_encode: Final = msgspec.json.Encoder().encode
+
+class Related(msgspec.Struct):
+    """The address of something else."""
+
+    related: str
+
+
+class Metadata(msgspec.Struct):
+    """The address of a resource, and its name among those of all clusters."""
+
+    self_url: str = msgspec.field(name="self")
+    resource_name: str | UnsetType = UNSET
+
+
+class Resource(msgspec.Struct, tag_field="kind", kw_only=True):
+    """One resource of a cluster; its `kind` is the name of its class."""
+
+    metadata: Metadata
+    cluster_id: str
+
+
+class ListMetadata(msgspec.Struct):
+    """The address of a list; there are no further pages."""
+
+    self_url: str = msgspec.field(name="self")
+    next: str | None = None
+
+
+T = TypeVar("T")
+
+
+class Listing(msgspec.Struct, Generic[T], tag_field="kind"):
+    """All resources of a kind."""
+
+    metadata: ListMetadata
+    data: list[T]
 
 
 class Links:
@@ -25,43 +58,36 @@ class Links:
 
     __slots__ = ("_base", "_crn", "cluster_id")
 
-    def __init__(self, request: HTTPConnection, cluster_id: str) -> None:
+    def __init__(self, call: Call, cluster_id: str) -> None:
         self.cluster_id = cluster_id
-        url = request.url
+        url = call.request.url
         self._base = f"{url.scheme}://{url.netloc}/v3/clusters"
         self._crn = f"crn:///kafka={cluster_id}"
 
     @property
-    def clusters(self) -> str:
-        return self._base
+    def clusters(self) -> ListMetadata:
+        return ListMetadata(self._base)
 
     def url(self, *segments: str | int) -> str:
         """The address of what these segments name, each of them escaped."""
         parts = [quote(str(segment), safe=":") for segment in (self.cluster_id, *segments)]
         return "/".join((self._base, *parts))
 
-    def related(self, *segments: str | int) -> Body:
-        return {"related": self.url(*segments)}
+    def related(self, *segments: str | int) -> Related:
+        return Related(self.url(*segments))
 
-    def crn(self, *names: str) -> str:
-        return "/".join((self._crn, *names))
+    def listed(self, *segments: str | int) -> ListMetadata:
+        return ListMetadata(self.url(*segments))
 
-    def resource(self, kind: str, self_url: str, crn: str | None, **fields: Any) -> Body:
-        """One resource of this cluster."""
-        metadata = {"self": self_url}
-        if crn is not None:
-            metadata["resource_name"] = crn
-        return {"kind": kind, "metadata": metadata, "cluster_id": self.cluster_id, **fields}
+    def metadata(self, *segments: str | int, crn: tuple[str, ...]) -> Metadata:
+        return Metadata(self.url(*segments), "/".join((self._crn, *crn)))
 
 
-def listing(kind: str, self_url: str, data: Iterable[Body]) -> Body:
-    """All resources of a kind; there are no further pages."""
-    return {"kind": kind, "metadata": {"self": self_url, "next": None}, "data": list(data)}
-
-
-def reply(body: object, status: int = 200) -> Response:
-    return Response(_encode(body), status, media_type=_JSON)
-
-
-def no_content(status: int = 204) -> Response:
-    return Response(status_code=status)
+async def enter(call: Call) -> tuple[BrokerCalls, Links]:
+    """The calls and links of the cluster in the path; any other cluster is not found."""
+    calls = call.service.calls
+    cluster_id = await calls.cluster_id()
+    asked = call.path("cluster_id")
+    if asked != cluster_id:
+        raise faults.not_found(f"Cluster {asked} cannot be found.")
+    return calls, Links(call, cluster_id)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.client.cluster import Cluster
 from headrace.errors import Error
-from headrace.rest.openapi import Endpoint, Parameter
-from headrace.rest.v3 import faults, schemas
-from headrace.rest.v3.access import enter
+from headrace.http.endpoint import Query
+from headrace.rest.call import Call
+from headrace.rest.tables import v3_table
+from headrace.rest.v3 import faults
 from headrace.rest.v3.asking import ask_controller
-from headrace.rest.v3.request_bodies import query_flag, read_json
-from headrace.rest.v3.resources import Body, Links, listing, no_content, reply
+from headrace.rest.v3.resources import Links, Listing, Related, Resource, enter
 from headrace.rest.v3.topic_metadata import describe_topic, describe_topics
 from headrace.wire.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -30,6 +29,10 @@ from headrace.wire.messages.create_topics import (
 )
 from headrace.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from headrace.wire.messages.metadata import MetadataResponseTopic
+
+_TOPICS: Final = "/v3/clusters/{cluster_id}/topics"
+_NAMED: Final = f"{_TOPICS}/{{topic_name}}"
+table: Final = v3_table(tag="Topics")
 
 TIMEOUT_MS: Final = 30_000
 """How long the controller may wait until a change has reached its brokers."""
@@ -49,6 +52,23 @@ _OPERATIONS: Final = {
     11: "ALTER_CONFIGS",
     12: "IDEMPOTENT_WRITE",
 }
+
+
+class KafkaTopic(Resource, kw_only=True):
+    """A topic."""
+
+    topic_name: str
+    is_internal: bool
+    replication_factor: int
+    partitions_count: int
+    partitions: Related
+    configs: Related
+    partition_reassignments: Related
+    authorized_operations: list[str]
+
+
+class KafkaTopicList(Listing[KafkaTopic]):
+    """All topics."""
 
 
 class ReplicasAssignment(msgspec.Struct):
@@ -82,23 +102,30 @@ class UpdatePartitionCount(msgspec.Struct):
     partitions_count: int
 
 
-async def list_topics(request: Request) -> Response:
-    calls, links = await enter(request)
+@table.get(_TOPICS, "List topics", reply=KafkaTopicList)
+async def list_topics(call: Call) -> KafkaTopicList:
+    calls, links = await enter(call)
     data = [_topic(links, topic) for topic in await calls.ask(describe_topics)]
-    return reply(listing("KafkaTopicList", links.url("topics"), data))
+    return KafkaTopicList(links.listed("topics"), data)
 
 
-async def get_topic(request: Request) -> Response:
-    calls, links = await enter(request)
-    name = request.path_params["topic_name"]
-    with_operations = query_flag(request, "include_authorized_operations")
+@table.get(
+    _NAMED,
+    "Get a topic",
+    query=(Query("include_authorized_operations", bool, default=False),),
+    reply=KafkaTopic,
+)
+async def get_topic(call: Call) -> KafkaTopic:
+    calls, links = await enter(call)
+    name = call.path("topic_name")
+    with_operations = call.query("include_authorized_operations")
     topic = await calls.ask(
         lambda cluster: describe_topic(cluster, name, with_operations=with_operations)
     )
-    return reply(_topic(links, topic))
+    return _topic(links, topic)
 
 
-def _topic(links: Links, topic: MetadataResponseTopic) -> Body:
+def _topic(links: Links, topic: MetadataResponseTopic) -> KafkaTopic:
     replicas = max((len(each.replica_nodes) for each in topic.partitions), default=0)
     return _shown(
         links,
@@ -118,12 +145,11 @@ def _shown(
     replication_factor: int,
     partitions_count: int,
     operations: list[str],
-) -> Body:
+) -> KafkaTopic:
     me = ("topics", name)
-    return links.resource(
-        "KafkaTopic",
-        links.url(*me),
-        links.crn(f"topic={name}"),
+    return KafkaTopic(
+        metadata=links.metadata(*me, crn=(f"topic={name}",)),
+        cluster_id=links.cluster_id,
         topic_name=name,
         is_internal=is_internal,
         replication_factor=replication_factor,
@@ -143,9 +169,10 @@ def _named(bits: int) -> list[str]:
 # -- creating -------------------------------------------------------------------------------------
 
 
-async def create_topic(request: Request) -> Response:
-    calls, links = await enter(request)
-    asked = await read_json(request, CreateTopic)
+@table.post(_TOPICS, "Create a topic", body=CreateTopic, reply=KafkaTopic, also_status=(201,))
+async def create_topic(call: Call) -> Response:
+    calls, links = await enter(call)
+    asked: CreateTopic = call.body
     created = await calls.ask(lambda cluster: _create(cluster, asked))
     body = _shown(
         links,
@@ -155,7 +182,7 @@ async def create_topic(request: Request) -> Response:
         partitions_count=created.num_partitions,
         operations=[],
     )
-    response = reply(body, 200 if asked.validate_only else 201)
+    response = call.respond(body, 200 if asked.validate_only else 201)
     if not asked.validate_only:
         response.headers["location"] = links.url("topics", asked.topic_name)
     return response
@@ -213,11 +240,11 @@ def _count(name: str, number: int | None, most: int, *, least: int = 1) -> int:
 # -- changing -------------------------------------------------------------------------------------
 
 
-async def update_partition_count(request: Request) -> Response:
-    calls, links = await enter(request)
-    name = request.path_params["topic_name"]
-    asked = await read_json(request, UpdatePartitionCount)
-    count = _count("partitions_count", asked.partitions_count, _MAX_INT32)
+@table.patch(_NAMED, "Add partitions to a topic", body=UpdatePartitionCount, reply=KafkaTopic)
+async def update_partition_count(call: Call) -> KafkaTopic:
+    calls, links = await enter(call)
+    name = call.path("topic_name")
+    count = _count("partitions_count", call.body.partitions_count, _MAX_INT32)
 
     def grow(cluster: Cluster) -> MetadataResponseTopic:
         answer = ask_controller(
@@ -233,12 +260,13 @@ async def update_partition_count(request: Request) -> Response:
         _raise_first(answer.results)
         return describe_topic(cluster, name)
 
-    return reply(_topic(links, await calls.ask(grow)))
+    return _topic(links, await calls.ask(grow))
 
 
-async def delete_topic(request: Request) -> Response:
-    calls, _ = await enter(request)
-    name = request.path_params["topic_name"]
+@table.delete(_NAMED, "Delete a topic", status=204)
+async def delete_topic(call: Call) -> None:
+    calls, _ = await enter(call)
+    name = call.path("topic_name")
 
     def delete(cluster: Cluster) -> None:
         # Versions up to 5 read the one list, later ones the other.
@@ -254,7 +282,6 @@ async def delete_topic(request: Request) -> Response:
         _raise_first(answer.responses)
 
     await calls.ask(delete)
-    return no_content()
 
 
 def _raise_first(results: list[object]) -> None:
@@ -264,71 +291,3 @@ def _raise_first(results: list[object]) -> None:
             detail: str | None = getattr(result, "error_message", None)
             known = code == Error.UNKNOWN_TOPIC_OR_PARTITION
             raise faults.of_code(code, None if known else detail)
-
-
-_TOPICS: Final = "/v3/clusters/{cluster_id}/topics"
-_NAMED: Final = f"{_TOPICS}/{{topic_name}}"
-_CREATE_REQUEST: Final = schemas.struct(
-    {"topic_name": schemas.STRING},
-    {
-        "partitions_count": {"type": ["integer", "null"]},
-        "replication_factor": {"type": ["integer", "null"]},
-        "replicas_assignments": schemas.array(
-            schemas.struct({"partition_id": schemas.INT32, "broker_ids": schemas.INTEGERS})
-        ),
-        "configs": schemas.array(
-            schemas.struct({"name": schemas.STRING}, {"value": schemas.TEXT_OR_NULL})
-        ),
-        "validate_only": schemas.BOOLEAN,
-    },
-)
-ENDPOINTS: Final = (
-    Endpoint(
-        _TOPICS,
-        "GET",
-        list_topics,
-        "List topics",
-        "Topics",
-        responses={200: schemas.listing(schemas.TOPIC)},
-        errors=(404,),
-    ),
-    Endpoint(
-        _TOPICS,
-        "POST",
-        create_topic,
-        "Create a topic",
-        "Topics",
-        request=_CREATE_REQUEST,
-        responses={200: schemas.TOPIC, 201: schemas.TOPIC},
-        errors=(400, 404, 413, 415),
-    ),
-    Endpoint(
-        _NAMED,
-        "GET",
-        get_topic,
-        "Get a topic",
-        "Topics",
-        parameters=(Parameter("include_authorized_operations", schemas.BOOLEAN),),
-        responses={200: schemas.TOPIC},
-        errors=(400, 404),
-    ),
-    Endpoint(
-        _NAMED,
-        "PATCH",
-        update_partition_count,
-        "Add partitions to a topic",
-        "Topics",
-        request=schemas.struct({"partitions_count": schemas.INT32}),
-        responses={200: schemas.TOPIC},
-        errors=(400, 404, 413, 415),
-    ),
-    Endpoint(
-        _NAMED,
-        "DELETE",
-        delete_topic,
-        "Delete a topic",
-        "Topics",
-        responses={204: None},
-        errors=(400, 404),
-    ),
-)
