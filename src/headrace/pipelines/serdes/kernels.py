@@ -219,12 +219,42 @@ def read_big_endian(data: Bytes, position: int, size: int) -> tuple[Any, Any, bo
 
 
 @inlined
+def negated(high: Any, low: Any) -> tuple[Any, Any]:
+    low = ~low + np.uint64(1)
+    return ~high + (np.uint64(1) if low == 0 else np.uint64(0)), low
+
+
+@inlined
 def within(high: Any, low: Any, bound_high: Any, bound_low: Any) -> bool:
     """Whether the magnitude of a number of two halves is below the bound."""
     if high >> np.uint64(63) != 0:
-        low = ~low + np.uint64(1)
-        high = ~high + (np.uint64(1) if low == 0 else np.uint64(0))
+        high, low = negated(high, low)
     return bool(high < bound_high or (high == bound_high and low < bound_low))
+
+
+@inlined
+def multiply_by_ten(high: Any, low: Any) -> tuple[Any, Any]:
+    """Ten times a number of two halves, whose magnitude leaves room for it."""
+    eight = low << np.uint64(3)
+    ten = eight + (low << np.uint64(1))
+    carried = (low >> np.uint64(61)) + (low >> np.uint64(63)) + np.uint64(ten < eight)
+    return high * np.uint64(10) + carried, ten
+
+
+@inlined
+def divide_by_ten(high: Any, low: Any) -> tuple[Any, Any, Any]:
+    """A tenth of a number of two halves, towards zero, and what is left of its magnitude."""
+    negative = high >> np.uint64(63) != 0
+    if negative:
+        high, low = negated(high, low)
+    rest = high % np.uint64(10)
+    high //= np.uint64(10)
+    upper = (rest << np.uint64(32)) | (low >> np.uint64(32))
+    lower = ((upper % np.uint64(10)) << np.uint64(32)) | (low & np.uint64(0xFFFFFFFF))
+    low = ((upper // np.uint64(10)) << np.uint64(32)) | (lower // np.uint64(10))
+    if negative:
+        high, low = negated(high, low)
+    return high, low, lower % np.uint64(10)
 
 
 @compiled

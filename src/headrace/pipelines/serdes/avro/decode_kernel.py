@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headrace.pipelines.serdes.avro import opcodes as op
 from headrace.pipelines.serdes.kernels import (
@@ -23,8 +22,10 @@ from headrace.pipelines.serdes.kernels import (
     Words,
     compiled,
     copy,
+    divide_by_ten,
     inlined,
     is_utf8,
+    multiply_by_ten,
     read_big_endian,
     read_varint,
     read_word,
@@ -38,15 +39,15 @@ from headrace.pipelines.serdes.layout import CAPACITY, DATA, OFFSETS, VALID
 
 LARGEST: Final = (1 << 63) - 1
 
-# A frame of the stack: an array or map that is being read, or a call.
-LEFT: Final = 0  # items of the block that have not begun; of a call, where it returns to
+# A frame of the stack: an array or map that is being read, a call, or a mark.
+LEFT: Final = 0  # items of the block that have not begun; where a call or a mark goes back to
 INDEX: Final = 1  # of the element that holds the array or map
 
 Place = tuple[Words, int, int, Memory]
 """The columns, one of them, an index in it, and the memory that they lie in."""
 
-Tables = tuple[Words, Words, NDArray[np.uint64], Bytes]
-"""Jumps, symbols, limits and the pool, as a program has them."""
+Tables = tuple[Words, Words, Words, Bytes]
+"""Jumps, symbols, decimals and the pool, as a program has them."""
 
 
 @inlined
@@ -155,10 +156,9 @@ def decode_float(
 @inlined
 def decode_decimal(
     size: int,
-    limit: int,
+    entry: Words,
     target: int,
     memory: Memory,
-    limits: NDArray[np.uint64],
     data: Bytes,
     position: int,
     end: int,
@@ -170,8 +170,17 @@ def decode_decimal(
     elif size > end - position:
         return -op.ENDS_EARLY
     high, low, fits = read_big_endian(data, position, size)
-    if not fits or not within(high, low, limits[limit, 0], limits[limit, 1]):
+    exact = True
+    for _ in range(-entry[op.SHIFT]):
+        high, low, rest = divide_by_ten(high, low)
+        exact &= rest == 0
+    bound_high, bound_low = np.uint64(entry[op.BOUND_HIGH]), np.uint64(entry[op.BOUND_LOW])
+    if not fits or not within(high, low, bound_high, bound_low):
         return -op.DECIMAL_TOO_LARGE
+    if not exact:
+        return -op.NOT_EXACT
+    for _ in range(entry[op.SHIFT]):
+        high, low = multiply_by_ten(high, low)
     memory[2][target] = signed(low)
     memory[2][target + 1] = signed(high)
     return position + size
@@ -184,7 +193,7 @@ def decode_other(
     columns, column, index, memory = place
     if code == op.DECIMAL:
         target = columns[column, DATA] + 2 * index
-        return decode_decimal(a, b, target, memory, tables[2], data, position, end)
+        return decode_decimal(a, tables[2][b], target, memory, data, position, end)
     target = columns[column, DATA] + index
     if code != op.BOOLEAN:
         return decode_float(code, target, memory, data, position, end)
@@ -354,6 +363,14 @@ def decode_value(
         elif code == op.RETURN:
             depth -= 1
             counter = stack[depth, LEFT]
+        elif code == op.MARK:
+            if depth == op.MAX_DEPTH:
+                return op.TOO_DEEP, here, position
+            stack[depth, LEFT] = position
+            depth += 1
+        elif code == op.AGAIN:
+            position = stack[depth - 1, LEFT]
+            depth -= a
         elif code == op.DEFAULT:
             resume = position
             position, end = constants + a, constants + b
