@@ -158,7 +158,7 @@ def test_both_machines_resolve_alike(spark: SparkSession) -> None:
 @given(data=st.data())
 def test_both_machines_read_what_is_compatible(spark: SparkSession, data: st.DataObject) -> None:
     """Pairs that the registry accepts have no value that either machine rejects."""
-    drawn = []
+    drawn: list[Values] = []
     while len(drawn) < 8:
         writer = data.draw(generated.schemas())
         reader = generated.edited(data.draw, writer)

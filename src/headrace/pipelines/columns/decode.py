@@ -29,11 +29,10 @@ from headrace.records.record import MAX_PAYLOAD_BYTES
 if TYPE_CHECKING:
     from headrace.pipelines.columns.kernels import (
         BinaryColumn,
-        Bytes,
         HeaderColumns,
-        Int64s,
         NumberColumns,
     )
+    from headrace.pipelines.kernels.memory import Bytes, Words
 
 PIECE_BYTES: Final = 32 << 20
 """How much of opened batches makes one piece, unless the caller says otherwise."""
@@ -162,7 +161,7 @@ def _rows(batches: Sequence[_OpenBatch], place: _Place) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(headers=place.headers))
 
 
-def _measured(batches: Sequence[_OpenBatch], table: Int64s, place: _Place) -> list[int]:
+def _measured(batches: Sequence[_OpenBatch], table: Words, place: _Place) -> list[int]:
     """Rows, bytes of keys and of values; headers, bytes of their names and of their contents."""
     from headrace.pipelines.columns import kernels
 
@@ -188,7 +187,7 @@ def _measured(batches: Sequence[_OpenBatch], table: Int64s, place: _Place) -> li
     return measured
 
 
-def _table(batches: Sequence[_OpenBatch]) -> Int64s:
+def _table(batches: Sequence[_OpenBatch]) -> Words:
     """One row of numbers for each batch, in the order of the names in `kernels`."""
     from headrace.pipelines.columns.kernels import BATCH_FIELDS
 

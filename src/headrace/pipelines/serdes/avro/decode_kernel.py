@@ -15,15 +15,14 @@ from typing import Final
 
 import numpy as np
 
+from headrace.pipelines.kernels.compilation import compiled, inlined
+from headrace.pipelines.kernels.memory import Bytes, Words, borrowed
+from headrace.pipelines.kernels.varints import unzigzag
 from headrace.pipelines.serdes.avro import opcodes as op
 from headrace.pipelines.serdes.kernels import (
-    Bytes,
     Memory,
-    Words,
-    compiled,
     copy,
     divide_by_ten,
-    inlined,
     is_utf8,
     multiply_by_ten,
     read_big_endian,
@@ -31,7 +30,6 @@ from headrace.pipelines.serdes.kernels import (
     read_word,
     signed,
     signed32,
-    unzigzag,
     within,
     write_nulls,
 )
@@ -400,6 +398,9 @@ def decode_rows(
     `spans` has for each row the start and the end of its bytes, or a negative start for null.
     Answers (reason, row, instruction, position); the reason is DONE when all rows are.
     """
+    program, tables, columns, memory, data, spans, stack = borrowed(
+        (program, tables, columns, memory, data, spans, stack)
+    )
     for row in range(first, spans.shape[0]):
         if spans[row, 0] < 0:
             write_nulls(columns, 0, row, memory[0], memory[1], memory[2])
