@@ -27,11 +27,7 @@ from headrace.records.compression import Codec, decompress
 from headrace.records.record import MAX_PAYLOAD_BYTES
 
 if TYPE_CHECKING:
-    from headrace.pipelines.columns.kernels import (
-        BinaryColumn,
-        HeaderColumns,
-        NumberColumns,
-    )
+    from headrace.pipelines.columns.kernels import BinaryColumn, HeaderColumns, NumberColumns
     from headrace.pipelines.kernels.memory import Bytes, Words
 
 PIECE_BYTES: Final = 32 << 20
@@ -56,24 +52,6 @@ class _OpenBatch(NamedTuple):
     payload: pa.Buffer
 
 
-def decode_batches(
-    batches: Sequence[tuple[BatchHeader, memoryview]],
-    *,
-    topic: str,
-    partition: int,
-    first_offset: int,
-    end_offset: int,
-    headers: bool,
-) -> pa.RecordBatch:
-    """The rows with `first_offset <= offset < end_offset` of these data batches, in their order.
-
-    CorruptData names topic, partition and the offset of the batch that is damaged. The rows must
-    fit into one piece: `decode_in_pieces` is for batches that may grow when they are decompressed.
-    """
-    place = _Place(topic, partition, first_offset, end_offset, headers)
-    return _rows(list(_open_batches(batches, place)), place)
-
-
 def decode_in_pieces(
     batches: Sequence[tuple[BatchHeader, memoryview]],
     *,
@@ -84,8 +62,11 @@ def decode_in_pieces(
     headers: bool,
     piece_bytes: int = PIECE_BYTES,
 ) -> Iterator[pa.RecordBatch]:
-    """The same rows piece by piece, so that no more than `piece_bytes` of decompressed batches and
-    one batch more are in memory at a time, however well they were compressed.
+    """The rows with `first_offset <= offset < end_offset` of these data batches, in their order.
+
+    They come piece by piece, so that no more than `piece_bytes` of decompressed batches and one
+    batch more are in memory at a time, however well they were compressed. CorruptData names topic,
+    partition and the offset of the batch that is damaged.
     """
     place = _Place(topic, partition, first_offset, end_offset, headers)
     gathered: list[_OpenBatch] = []

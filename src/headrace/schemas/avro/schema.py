@@ -114,11 +114,11 @@ class Field:
 
     name: str
     type: AvroType
-    doc: str | None
-    default: Default
-    order: str
-    aliases: list[str]
-    props: Properties
+    doc: str | None = None
+    default: Default = NO_DEFAULT
+    order: str = "ascending"
+    aliases: list[str] = field(default_factory=list)
+    props: Properties = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)

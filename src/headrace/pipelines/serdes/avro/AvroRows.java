@@ -2,6 +2,7 @@ package org.apache.spark.sql.catalyst.expressions;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.math.RoundingMode;
 import java.util.ArrayList;
 import java.util.Arrays;
 import org.apache.spark.QueryContext;
@@ -408,16 +409,12 @@ public final class AvroRows implements java.io.Serializable {
             if (unscaled.bitLength() > MAX_DECIMAL_BITS) {
                 throw new BadValue(DECIMAL_TOO_LARGE);
             }
-            BigInteger power = BigInteger.TEN.pow(Math.abs(shift));
-            BigInteger[] parts = {unscaled.multiply(power), BigInteger.ZERO};
-            if (shift < 0) {
-                parts = unscaled.divideAndRemainder(power);
-            }
-            BigDecimal number = new BigDecimal(parts[0], scale);
+            BigDecimal written = new BigDecimal(unscaled, scale - shift);
+            BigDecimal number = written.setScale(scale, RoundingMode.DOWN);
             if (number.precision() > precision) {
                 throw new BadValue(DECIMAL_TOO_LARGE);
             }
-            if (parts[1].signum() != 0) {
+            if (number.compareTo(written) != 0) {
                 throw new BadValue(NOT_EXACT);
             }
             return Decimal.apply(number, precision, scale);

@@ -153,13 +153,7 @@ def decode_float(
 
 @inlined
 def decode_decimal(
-    size: int,
-    entry: Words,
-    target: int,
-    memory: Memory,
-    data: Bytes,
-    position: int,
-    end: int,
+    size: int, entry: Words, target: int, memory: Memory, data: Bytes, position: int, end: int
 ) -> int:
     if size < 0:
         size, position = read_length(data, position, end)

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from headrace.errors import ConfigError
 from headrace.schemas.avro.schema import (
-    NO_DEFAULT,
     Array,
     AvroType,
     Field,
@@ -71,18 +70,7 @@ def schema_of(arrow: pa.DataType, name: str = ROOT_NAME) -> AvroType:
 
 def _record(arrow: pa.DataType, name: str) -> Record:
     space, _, last = name.rpartition(".")
-    fields = [
-        Field(
-            each.name,
-            _field_type(each, f"{name}.{each.name}"),
-            doc=None,
-            default=NO_DEFAULT,
-            order="ascending",
-            aliases=[],
-            props={},
-        )
-        for each in arrow
-    ]
+    fields = [Field(each.name, _field_type(each, f"{name}.{each.name}")) for each in arrow]
     return Record(Name(space or None, last), None, False, fields, [], {})
 
 
