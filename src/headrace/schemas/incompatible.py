@@ -33,8 +33,7 @@ class Incompatibility:
 
 def message(found: Incompatibility, *, reader: str, writer: str) -> str:
     """The text that Confluent's registry gives, for instance with reader `new`, writer `old`."""
-    # Names from the schema may hold braces, so this replaces and does not format.
-    description = found.description.replace("{reader}", reader).replace("{writer}", writer)
+    description = describe(found, reader=reader, writer=writer)
     if found.kind == DIFFERENT_TYPES:
         return description
     if found.additional_info is None:
@@ -43,3 +42,9 @@ def message(found: Incompatibility, *, reader: str, writer: str) -> str:
         f"{{errorType:'{found.kind}', description:'{description}', "
         f"additionalInfo:'{found.additional_info}'}}"
     )
+
+
+def describe(found: Incompatibility, *, reader: str, writer: str) -> str:
+    """The description, with words for the two schemas."""
+    # Names from the schema may hold braces, so this replaces and does not format.
+    return found.description.replace("{reader}", reader).replace("{writer}", writer)

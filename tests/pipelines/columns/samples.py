@@ -9,7 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from headrace.pipelines.columns.decode import decode_batches
+from headrace.pipelines.columns.decode import decode_in_pieces
+from headrace.pipelines.columns.schema import arrow_schema
 from headrace.records.batch import BatchHeader, TimestampType, read_header
 from headrace.records.record import Record, iterate
 
@@ -28,14 +29,21 @@ def opened(*batches: bytes | bytearray | memoryview) -> list[Batch]:
 def decode(
     batches: Sequence[Batch], first: int = 0, end: int = LAST, *, headers: bool = True
 ) -> pa.RecordBatch:
-    rows = decode_batches(
-        batches,
-        topic=TOPIC,
-        partition=PARTITION,
-        first_offset=first,
-        end_offset=end,
-        headers=headers,
-    )
+    """The rows in one piece."""
+    pieces = [
+        *decode_in_pieces(
+            batches,
+            topic=TOPIC,
+            partition=PARTITION,
+            first_offset=first,
+            end_offset=end,
+            headers=headers,
+            piece_bytes=LAST,
+        )
+    ]
+    if not pieces:
+        return pa.RecordBatch.from_pylist([], arrow_schema(headers=headers))
+    [rows] = pieces
     rows.validate(full=True)
     return rows
 

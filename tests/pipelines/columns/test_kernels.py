@@ -1,10 +1,9 @@
-"""Kernels are compiled where they can be kept and where they cannot."""
+"""Kernels are compiled once, when they are first needed."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -13,31 +12,11 @@ import pytest
 
 from headrace.pipelines.columns import kernels
 from headrace.pipelines.columns.encode import encode_rows
-from headrace.pipelines.columns.kernels import compiled
 from headrace.pipelines.columns.partitioner import murmur2_partitions
 from headrace.pipelines.columns.schema import TIMESTAMP
 from headrace.records.compression import Codec
 from tests.pipelines.columns.samples import decode, opened
 from tests.records.samples import RECORDS, batch_of
-
-SOURCE = "def doubled(number):\n    return 2 * number\n"
-
-
-def test_a_kernel_without_a_place_to_be_kept_is_compiled_all_the_same() -> None:
-    """No folder may be writable for a Spark worker: it then compiles for itself, and works."""
-    names: dict[str, Any] = {}
-    exec(SOURCE, names)
-    assert compiled(names["doubled"])(21) == 42
-
-
-def test_a_kernel_is_kept(tmp_path: Path) -> None:
-    """The compiled code is on the disk afterwards, for the next process."""
-    module = tmp_path / "doubling.py"
-    module.write_text(SOURCE)
-    names: dict[str, Any] = {"__file__": str(module), "__name__": "doubling"}
-    exec(compile(SOURCE, str(module), "exec"), names)
-    assert compiled(names["doubled"])(21) == 42
-    assert list(tmp_path.glob("__pycache__/*.nbc"))
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
@@ -77,7 +56,7 @@ order = numpy.arange(2)
 payloads = encode.encode_rows(rows, order, codec=codec, level=None, max_batch_bytes=9, now_ms=1)
 assert [payload.count for payload in payloads] == [1, 1]
 place = {"topic": "t", "partition": 0, "first_offset": 0, "end_offset": 1, "headers": True}
-assert decode.decode_batches([], **place).num_rows == 0
+assert list(decode.decode_in_pieces([], **place)) == []
 assert "numba" in sys.modules
 assert "pandas" not in sys.modules, "pandas was imported for nothing"
 """

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.errors import ConfigError
+from headrace.pipelines.serdes.avro.encoder import encode
 from headrace.pipelines.serdes.avro.schema import parse
 from tests.pipelines.serdes.avro_schemas import cases, write
 from tests.pipelines.serdes.test_avro_decode import decode
@@ -166,18 +167,28 @@ def test_skipped_recursion_is_limited() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("string", 'not JSON .* in quotes, as in "string"'),
+        ("string", 'not valid JSON.* in quotes, as in "string"'),
         ("{}", "not valid"),
         ('{"type": "record", "fields": []}', "not valid"),
         ('{"type": "nonsense"}', "not valid"),
         ("[" * 100_000, "nested too deeply|not JSON"),
-        (json.dumps({"type": "bytes", "logicalType": "decimal", "precision": 60}), "precision 60"),
     ],
 )
 def test_schemas_that_cannot_be_used(text: str, message: str) -> None:
     """A broken schema is refused on the driver, in words."""
     with pytest.raises(ConfigError, match=message):
         parse(text)
+
+
+def test_a_decimal_too_wide_for_spark() -> None:
+    """It is rejected where it would become a column, and passed over where it would not."""
+    wide = {"type": "bytes", "logicalType": "decimal", "precision": 60}
+    writer = {"type": "record", "name": "R", "fields": [{"name": "x", "type": wide}]}
+    with pytest.raises(ConfigError, match="x is a decimal of precision 60"):
+        decode([], writer)
+    with pytest.raises(ConfigError, match="x is a decimal of precision 60"):
+        encode(pa.array([{"x": 1}]), parse(json.dumps(writer)))
+    assert decode([b"\x02\x01"], writer, {**writer, "fields": []})[0].to_pylist() == [{}]
 
 
 def test_a_schema_too_wide_for_columns() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from headrace.errors import ConfigError
 from headrace.pipelines.serdes.avro.decoder import Decoder
-from headrace.pipelines.serdes.avro.resolution import compile_program
+from headrace.pipelines.serdes.avro.program import compile_program
 from headrace.pipelines.serdes.avro.schema import parse
 from headrace.pipelines.serdes.spans import BadValue, spans_of
 from tests.pipelines.serdes.avro_schemas import cases, write

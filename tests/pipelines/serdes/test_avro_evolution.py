@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 from typing import Any
 
 import pytest
@@ -161,8 +162,8 @@ def test_a_branch_without_a_place_fails_only_when_taken() -> None:
     decoded, bad = decode(write(["int", "string"], [4, "x", 5]), ["int", "string"], "long")
     assert decoded.to_pylist() == [4, None, 5]
     assert [str(each) for each in bad] == [
-        "byte 1: expected a branch that the reader knows, "
-        "but the value is written as string, read as long"
+        "byte 1: expected a branch that the reader knows, but TYPE_MISMATCH '/1': "
+        "the reader's schema cannot read as long what the writer's one writes as string"
     ]
 
 
@@ -196,34 +197,104 @@ def test_named_types_by_alias_and_by_short_name() -> None:
 @pytest.mark.parametrize(
     ("writer", "reader", "message"),
     [
-        ("string", "int", "the value is written as string, read as int"),
-        ("long", "int", "written as long, read as int"),
-        (record(), record(field("x", "int")), "x is not in the writer's schema and has no default"),
+        ("string", "int", "TYPE_MISMATCH '/': .* as int what the writer's one writes as string"),
+        ("long", "int", "as int what the writer's one writes as long"),
+        (
+            record(),
+            record(field("x", "int")),
+            "READER_FIELD_MISSING_DEFAULT_VALUE '/fields/0': .* does not write the field 'x'",
+        ),
         (
             enum("A"),
             {"type": "enum", "name": "Other", "symbols": ["A"]},
-            "enum E, read as enum Other",
+            "NAME_MISMATCH '/name'",
         ),
         (
             {"type": "fixed", "name": "F", "size": 2},
             {"type": "fixed", "name": "F", "size": 3},
-            "of 2 bytes",
+            "FIXED_SIZE_MISMATCH '/size': values of 3 bytes in the reader's schema, of 2",
         ),
-        ("int", ["null", "string"], "not a branch of the reader's union"),
-        ({"type": "array", "items": "int"}, {"type": "map", "values": "int"}, "array of int"),
+        ("int", ["null", "string"], "MISSING_UNION_BRANCH '/': .* takes the int"),
+        (["null", "int"], "string", "as string what the writer's one writes as null"),
+        (
+            {"type": "array", "items": "int"},
+            {"type": "map", "values": "int"},
+            "as map what the writer's one writes as array",
+        ),
         (
             record(),
             record(field("x", {"type": "array", "items": "int"}, default=["text"])),
             "the default of x is not of its type",
         ),
-        (
-            {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2},
-            {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 1},
-            "decimal",
-        ),
     ],
 )
 def test_schemas_that_never_meet(writer: Any, reader: Any, message: str) -> None:
-    """What no value could resolve is refused on the driver, naming the field."""
+    """What no value could resolve is rejected on the driver, in the words of the registry."""
     with pytest.raises(ConfigError, match=message):
         decode([], writer, reader)
+
+
+def test_many_reasons_are_not_all_given() -> None:
+    """The first few say enough."""
+    wanted = [field(f"f{number}", "int") for number in range(5)]
+    with pytest.raises(ConfigError, match=r"'f2', .*; and 2 more"):
+        decode([], record(), record(*wanted))
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "number", "expected"),
+    [
+        ((4, 2), (6, 4), "12.34", "12.3400"),
+        ((4, 2), (6, 4), "-12.34", "-12.3400"),
+        ((38, 0), (38, 5), "-" + "9" * 33, "-" + "9" * 33 + ".00000"),
+        ((38, 0), (38, 5), "1" + "0" * 33, "more digits than its precision"),
+        ((4, 2), (4, 4), "0.12", "0.1200"),
+        ((4, 2), (4, 4), "12.34", "more digits than its precision"),
+        ((6, 4), (4, 2), "-12.3400", "-12.34"),
+        ((38, 20), (38, 2), "9" * 18 + "." + "8" * 2 + "0" * 18, "9" * 18 + ".88"),
+        ((6, 4), (4, 2), "12.3401", "digits beyond the reader's scale"),
+        ((6, 4), (2, 2), "12.3400", "more digits than its precision"),
+        ((9, 4), (4, 2), "0.0000", "0.00"),
+    ],
+)
+@pytest.mark.parametrize("size", [None, 16])
+def test_decimals_of_another_scale(
+    written: tuple[int, int], read: tuple[int, int], number: str, expected: str, size: int | None
+) -> None:
+    """The same number in the reader's scale; one that is not exact there is a bad value."""
+
+    def decimal_type(precision: int, scale: int) -> dict[str, Any]:
+        digits = {"logicalType": "decimal", "precision": precision, "scale": scale}
+        kind = {"type": "bytes"} if size is None else {"type": "fixed", "name": "F", "size": size}
+        return {**kind, **digits}
+
+    writer, reader = decimal_type(*written), decimal_type(*read)
+    decoded, bad = decode(write(writer, [decimal.Decimal(number)]), writer, reader)
+    if expected[-1].isdigit():
+        assert bad == []
+        assert str(decoded[0]) == expected
+    else:
+        assert expected in str(bad[0])
+
+
+def test_a_field_that_two_fields_are_read_from() -> None:
+    """A field and the alias of another name the same field of the writer: both have its value."""
+    inner = record(field("a", {"type": "array", "items": "int"}), field("b", "string"), name="I")
+    wanted = record(
+        field("b", "bytes"),
+        field("x", {"type": "array", "items": "long"}, aliases=["a"]),
+        field("a", {"type": "array", "items": "double"}),
+        field("y", ["null", {"type": "array", "items": "int"}], aliases=["a"], default=None),
+        name="I",
+    )
+    values = [[{"a": [1, 2], "b": "p"}, {"a": [], "b": "q"}], []]
+    schemas = [{"type": "array", "items": each} for each in (inner, wanted)]
+    decoded, bad = decode([*write(schemas[0], values)], *schemas)
+    assert bad == []
+    assert decoded.to_pylist() == [
+        [
+            {"b": b"p", "x": [1, 2], "a": [1.0, 2.0], "y": [1, 2]},
+            {"b": b"q", "x": [], "a": [], "y": []},
+        ],
+        [],
+    ]

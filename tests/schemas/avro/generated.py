@@ -135,9 +135,9 @@ def _edit(draw: Draw, schema: Any) -> Any:
         _edit_enum(draw, schema, change)
     elif kind == "record":
         _edit_record(draw, schema)
-    if change == 9 and "name" in schema:
-        # A new name with the old one as an alias.
-        schema["aliases"] = [schema["name"]]
+    if change in (7, 9) and "name" in schema:
+        # A new name, sometimes with the old one as an alias.
+        schema["aliases"] = [schema["name"]] if change == 9 or draw(st.booleans()) else []
         schema["name"] += "New"
     return ["null", schema] if change == 8 and draw(st.booleans()) else schema
 

@@ -27,13 +27,8 @@ from headrace.records.compression import Codec, decompress
 from headrace.records.record import MAX_PAYLOAD_BYTES
 
 if TYPE_CHECKING:
-    from headrace.pipelines.columns.kernels import (
-        BinaryColumn,
-        Bytes,
-        HeaderColumns,
-        Int64s,
-        NumberColumns,
-    )
+    from headrace.pipelines.columns.kernels import BinaryColumn, HeaderColumns, NumberColumns
+    from headrace.pipelines.kernels.memory import Bytes, Words
 
 PIECE_BYTES: Final = 32 << 20
 """How much of opened batches makes one piece, unless the caller says otherwise."""
@@ -57,24 +52,6 @@ class _OpenBatch(NamedTuple):
     payload: pa.Buffer
 
 
-def decode_batches(
-    batches: Sequence[tuple[BatchHeader, memoryview]],
-    *,
-    topic: str,
-    partition: int,
-    first_offset: int,
-    end_offset: int,
-    headers: bool,
-) -> pa.RecordBatch:
-    """The rows with `first_offset <= offset < end_offset` of these data batches, in their order.
-
-    CorruptData names topic, partition and the offset of the batch that is damaged. The rows must
-    fit into one piece: `decode_in_pieces` is for batches that may grow when they are decompressed.
-    """
-    place = _Place(topic, partition, first_offset, end_offset, headers)
-    return _rows(list(_open_batches(batches, place)), place)
-
-
 def decode_in_pieces(
     batches: Sequence[tuple[BatchHeader, memoryview]],
     *,
@@ -85,8 +62,11 @@ def decode_in_pieces(
     headers: bool,
     piece_bytes: int = PIECE_BYTES,
 ) -> Iterator[pa.RecordBatch]:
-    """The same rows piece by piece, so that no more than `piece_bytes` of decompressed batches and
-    one batch more are in memory at a time, however well they were compressed.
+    """The rows with `first_offset <= offset < end_offset` of these data batches, in their order.
+
+    They come piece by piece, so that no more than `piece_bytes` of decompressed batches and one
+    batch more are in memory at a time, however well they were compressed. CorruptData names topic,
+    partition and the offset of the batch that is damaged.
     """
     place = _Place(topic, partition, first_offset, end_offset, headers)
     gathered: list[_OpenBatch] = []
@@ -162,7 +142,7 @@ def _rows(batches: Sequence[_OpenBatch], place: _Place) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(headers=place.headers))
 
 
-def _measured(batches: Sequence[_OpenBatch], table: Int64s, place: _Place) -> list[int]:
+def _measured(batches: Sequence[_OpenBatch], table: Words, place: _Place) -> list[int]:
     """Rows, bytes of keys and of values; headers, bytes of their names and of their contents."""
     from headrace.pipelines.columns import kernels
 
@@ -188,7 +168,7 @@ def _measured(batches: Sequence[_OpenBatch], table: Int64s, place: _Place) -> li
     return measured
 
 
-def _table(batches: Sequence[_OpenBatch]) -> Int64s:
+def _table(batches: Sequence[_OpenBatch]) -> Words:
     """One row of numbers for each batch, in the order of the names in `kernels`."""
     from headrace.pipelines.columns.kernels import BATCH_FIELDS
 

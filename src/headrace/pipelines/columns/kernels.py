@@ -21,98 +21,39 @@ A fetch is a list of batches, each somewhere in memory. To hand them to compiled
 would take longer than to decode a small one, so kernels take addresses: plain integers, which no
 type protects.
 
-All kernels are in one module because numba keeps what it compiled under a hash of the module's text
-alone: a part of a kernel that lived in another module could change without anyone noticing. The
-module refuses to know topics, codecs and Arrow.
+The module refuses to know topics, codecs and Arrow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from headrace.pipelines.kernels.compilation import compiled, inlined
+from headrace.pipelines.kernels.memory import (
+    Bytes,
+    Words,
+    address_of,
+    borrowed,
+    copy_bytes,
+    load_byte,
+    load_word,
+    store_byte,
+)
+from headrace.pipelines.kernels.varints import (
+    read_varint,
+    unzigzag,
+    varint_size,
+    write_varint,
+    zigzag,
+)
 
 if TYPE_CHECKING:
     from headrace.pipelines.columns.binary_fields import BinaryFields
 
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
-
-Bytes: TypeAlias = NDArray[np.uint8]
 Int32s: TypeAlias = NDArray[np.int32]
-Int64s: TypeAlias = NDArray[np.int64]
-
-# Integers divide as in C. Arrays belong to the caller for the whole of a call, so nobody needs to
-# count who uses them: that costs more than the work itself where a record has headers.
-_SETTINGS: Final[dict[str, Any]] = {"error_model": "numpy", "_nrt": False}
-
-
-def compiled(function: Kernel) -> Kernel:
-    """Compile with the first call, or take what an earlier process left on the disk.
-
-    Where nothing can be left, every process compiles for itself. Arguments must always have the
-    same types: numba takes a read-only array for a type of its own and would compile again.
-    """
-    try:
-        return cast(Kernel, numba.njit(cache=True, **_SETTINGS)(function))
-    except RuntimeError:
-        return cast(Kernel, numba.njit(**_SETTINGS)(function))
-
-
-def inlined(function: Kernel) -> Kernel:
-    """Part of the kernels that call it."""
-    return cast(Kernel, numba.njit(forceinline=True, **_SETTINGS)(function))
-
-
-def _pointer(builder: Any, address: Any, bits: int) -> Any:
-    return builder.inttoptr(address, ir.IntType(bits).as_pointer())
-
-
-def _load(bits: int) -> Callable[[int], int]:
-    def load(context: Any, address: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            loaded = builder.load(_pointer(builder, arguments[0], bits), align=1)
-            return builder.zext(loaded, ir.IntType(64))
-
-        return types.int64(types.int64), generate
-
-    return cast("Callable[[int], int]", intrinsic(load))
-
-
-def _store_byte(context: Any, address: Any, value: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        byte = builder.trunc(arguments[1], ir.IntType(8))
-        builder.store(byte, _pointer(builder, arguments[0], 8), align=1)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64), generate
-
-
-def _copy_bytes(context: Any, target: Any, source: Any, size: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        target, source, size = arguments
-        pieces = _pointer(builder, target, 8), _pointer(builder, source, 8)
-        cgutils.raw_memcpy(builder, *pieces, size, 1)  # type: ignore[no-untyped-call]
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), generate
-
-
-load_byte: Final = _load(8)
-"""The byte at an address, 0 to 255."""
-load_word: Final = _load(32)
-"""The four bytes at an address, lowest first, as an unsigned number."""
-store_byte: Final = cast("Callable[[int, int], None]", intrinsic(_store_byte))
-"""Write the lowest eight bits of a number."""
-copy_bytes: Final = cast("Callable[[int, int, int], None]", intrinsic(_copy_bytes))
-"""Copy so many bytes to the first address from the second; the two pieces must not overlap."""
-
 
 # The columns of the table of batches.
 BATCH_FIELDS: Final = 8
@@ -144,8 +85,8 @@ class BinaryColumn(NamedTuple):
 
 
 class NumberColumns(NamedTuple):
-    offsets: Int64s
-    timestamps: Int64s
+    offsets: Words
+    timestamps: Words
     timestamps_valid: Bytes
     timestamp_types: Int32s
 
@@ -162,26 +103,8 @@ class HeaderColumns(NamedTuple):
 @inlined
 def _read_varint(at: int, end: int, bits: int) -> tuple[int, int]:
     """The number at `at` and the address after it: PAST_THE_END if it is cut or too long."""
-    if at >= end:
-        return 0, PAST_THE_END
-    value = load_byte(at)
-    at += 1
-    if value >= 0x80:
-        value &= 0x7F
-        shift = 7
-        while True:
-            if at >= end or shift >= bits:
-                return 0, PAST_THE_END
-            byte = load_byte(at)
-            at += 1
-            if shift + 7 > bits and byte >> (bits - shift):
-                return 0, PAST_THE_END
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                break
-            shift += 7
-    # The shift must bring in zeros, also where 64 bits are all in use.
-    return ((value >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1), at
+    number, after = read_varint(at, end, bits)
+    return unzigzag(number), after if after >= 0 else PAST_THE_END
 
 
 @inlined
@@ -212,8 +135,9 @@ def _measure_headers(at: int, end: int, count: int) -> tuple[int, int, int]:
 
 
 @compiled
-def measure_records(batches: Int64s, first_offset: int, end_offset: int, totals: Int64s) -> bool:
+def measure_records(batches: Words, first_offset: int, end_offset: int, totals: Words) -> bool:
     """Whether all batches are sound; `totals` then has the size of the rows between the offsets."""
+    batches, totals = borrowed((batches, totals))
     for index in range(len(batches)):
         at = batches[index, ADDRESS]
         stop = at + batches[index, SIZE]
@@ -272,7 +196,7 @@ def _append(column: BinaryColumn, row: int, at: int, end: int) -> int:
     if at + length > end or begin + length > len(column.data):
         column.ends[row + 1] = begin
         return PAST_THE_END
-    copy_bytes(column.data.ctypes.data + begin, at, length)
+    copy_bytes(address_of(column.data) + begin, at, length)
     column.ends[row + 1] = begin + length
     return at + length
 
@@ -296,7 +220,7 @@ def _append_headers(columns: HeaderColumns, row: int, at: int, end: int) -> int:
 
 @compiled
 def fill_columns(
-    batches: Int64s,
+    batches: Words,
     first_offset: int,
     end_offset: int,
     numbers: NumberColumns,
@@ -306,6 +230,7 @@ def fill_columns(
     with_headers: bool,
 ) -> int:
     """Write the rows between the offsets; how many there were. The batches have been measured."""
+    batches, numbers, keys, values, headers = borrowed((batches, numbers, keys, values, headers))
     row = 0
     capacity = len(numbers.offsets)
     for index in range(len(batches)):
@@ -354,28 +279,18 @@ _MAX_RECORD_BYTES: Final = 2**31 - 1
 class RowFields(NamedTuple):
     """The columns of rows. Row `i` has `header_counts[i]` headers from `header_starts[i]` on."""
 
-    timestamps: Int64s
+    timestamps: Words
     keys: BinaryFields
     values: BinaryFields
-    header_starts: Int64s
-    header_counts: Int64s
+    header_starts: Words
+    header_counts: Words
     names: BinaryFields
     contents: BinaryFields
 
 
 @inlined
-def _zigzag(value: int) -> int:
-    return (value << 1) ^ (value >> 63)
-
-
-@inlined
 def _varint_size(value: int) -> int:
-    rest = _zigzag(value)
-    size = 1
-    while rest & ~0x7F:
-        rest = (rest >> 7) & 0x01FFFFFFFFFFFFFF
-        size += 1
-    return size
+    return varint_size(zigzag(value))
 
 
 @inlined
@@ -404,13 +319,12 @@ def _body_size(rows: RowFields, row: int, offset_delta: int, base_timestamp: int
 
 
 @compiled
-def plan_payload(
-    order: Int64s, start: int, rows: RowFields, max_bytes: int, planned: Int64s
-) -> int:
+def plan_payload(order: Words, start: int, rows: RowFields, max_bytes: int, planned: Words) -> int:
     """The longest payload of rows from `start` in the order that has no more than `max_bytes`.
 
     It has one record at least, however large. The answer is SOUND or what is wrong with a row.
     """
+    order, rows, planned = borrowed((order, rows, planned))
     base_timestamp = rows.timestamps[order[start]]
     planned[PAYLOAD_SIZE] = 0
     planned[MAX_TIMESTAMP] = base_timestamp
@@ -433,13 +347,7 @@ def plan_payload(
 
 @inlined
 def _write_varint(at: int, value: int) -> int:
-    rest = _zigzag(value)
-    while rest & ~0x7F:
-        store_byte(at, rest | 0x80)
-        rest = (rest >> 7) & 0x01FFFFFFFFFFFFFF
-        at += 1
-    store_byte(at, rest)
-    return at + 1
+    return write_varint(at, zigzag(value))
 
 
 @inlined
@@ -453,8 +361,9 @@ def _write_field(at: int, fields: BinaryFields, row: int) -> int:
 
 
 @compiled
-def write_payload(order: Int64s, start: int, stop: int, rows: RowFields, target: int) -> int:
+def write_payload(order: Words, start: int, stop: int, rows: RowFields, target: int) -> int:
     """Write the records that were planned to the address `target`; the address after them."""
+    order, rows = borrowed((order, rows))
     at = target
     base_timestamp = rows.timestamps[order[start]]
     for place in range(start, stop):
@@ -502,6 +411,7 @@ def _murmur2(address: int, length: int) -> int:
 @compiled
 def hash_partitions(keys: BinaryFields, partition_count: int, out: NDArray[np.int32]) -> None:
     """The partition of every key, without its hash's sign; -1 where there is no key."""
+    keys, out = borrowed((keys, out))
     for row in range(len(keys.lengths)):
         length = keys.lengths[row]
         if length < 0:

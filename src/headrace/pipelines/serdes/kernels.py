@@ -6,16 +6,14 @@ it may read, and answers with a position that is negative, minus a reason, rathe
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from hashlib import sha256
-from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from headrace.pipelines.kernels import varints
+from headrace.pipelines.kernels.compilation import compiled, inlined
+from headrace.pipelines.kernels.memory import Bytes, Words, address_of, borrowed
 from headrace.pipelines.serdes.layout import (
     BOOLEAN,
     BYTES,
@@ -32,11 +30,6 @@ from headrace.pipelines.serdes.layout import (
     VALID,
 )
 
-ENDS_EARLY: Final = 2
-NUMBER_TOO_LONG: Final = 3
-
-Bytes = NDArray[np.uint8]
-Words = NDArray[np.int64]
 Memory = tuple[
     NDArray[np.uint8],
     NDArray[np.int32],
@@ -46,63 +39,13 @@ Memory = tuple[
 ]
 """An arena under views of all widths."""
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-_TABLES: Final = ("kernels", "layout", "opcodes", "wire")
-"""Modules, besides the kernels, whose constants become part of compiled code."""
-_OPTIONS: Final[dict[str, Any]] = {"nogil": True, "error_model": "numpy", "_nrt": False}
-"""Without numba's run time: the kernels allocate nothing, and to count references to their arrays
-at every step would cost ten times the work itself."""
-
-
-def compiled(function: Function) -> Function:
-    """Compiled at its first call and kept on disk beside the module, or in the user's cache folder.
-
-    Where neither can be written, every process compiles for itself.
-    """
-    try:
-        kernel = numba.njit(cache=True, **_OPTIONS)(function)
-    except (OSError, RuntimeError):
-        return cast(Function, numba.njit(**_OPTIONS)(function))
-    # numba asks only whether the function's own file has changed, but most of a kernel is inlined
-    # from other files: code that was kept from before a change there must not run.
-    if hasattr(kernel, "_cache"):
-        kernel._cache._cache_file._source_stamp = _sources()
-    return cast(Function, kernel)
-
-
-@cache
-def _sources() -> str:
-    """A digest of everything that a kernel may be made of."""
-    digest = sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        if path.stem in _TABLES or path.stem.endswith("_kernel"):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def inlined(function: Function) -> Function:
-    """Becomes a part of its callers: passing many arrays would cost more than the work."""
-    return cast(Function, numba.njit(forceinline=True, **_OPTIONS)(function))
-
 
 @inlined
 def read_varint(data: Bytes, position: int, end: int) -> tuple[Any, int]:
-    """An unsigned number of up to 64 bits, seven to the byte, and the position behind it."""
-    value = np.uint64(0)
-    shift = np.uint64(0)
-    while position < end:
-        byte = np.uint64(data[position])
-        position += 1
-        value |= (byte & np.uint64(0x7F)) << shift
-        if byte < np.uint64(0x80):
-            if shift == np.uint64(63) and byte > np.uint64(1):
-                return value, -NUMBER_TOO_LONG
-            return value, position
-        shift += np.uint64(7)
-        if shift > np.uint64(63):
-            return value, -NUMBER_TOO_LONG
-    return value, -ENDS_EARLY
+    """An unsigned number of up to 64 bits, and the position behind it."""
+    start = address_of(data)
+    value, behind = varints.read_varint(start + position, start + end, 64)
+    return value, behind - start if behind >= 0 else behind
 
 
 @inlined
@@ -115,11 +58,6 @@ def signed(value: Any) -> Any:
 def signed32(value: Any) -> Any:
     """The lower 32 bits, of which the highest is the sign."""
     return np.int32(value)
-
-
-@inlined
-def unzigzag(value: Any) -> Any:
-    return np.int64(value >> np.uint64(1)) ^ -np.int64(value & np.uint64(1))
 
 
 @inlined
@@ -219,15 +157,46 @@ def read_big_endian(data: Bytes, position: int, size: int) -> tuple[Any, Any, bo
 
 
 @inlined
+def negated(high: Any, low: Any) -> tuple[Any, Any]:
+    low = ~low + np.uint64(1)
+    return ~high + (np.uint64(1) if low == 0 else np.uint64(0)), low
+
+
+@inlined
 def within(high: Any, low: Any, bound_high: Any, bound_low: Any) -> bool:
     """Whether the magnitude of a number of two halves is below the bound."""
     if high >> np.uint64(63) != 0:
-        low = ~low + np.uint64(1)
-        high = ~high + (np.uint64(1) if low == 0 else np.uint64(0))
+        high, low = negated(high, low)
     return bool(high < bound_high or (high == bound_high and low < bound_low))
+
+
+@inlined
+def multiply_by_ten(high: Any, low: Any) -> tuple[Any, Any]:
+    """Ten times a number of two halves, whose magnitude leaves room for it."""
+    eight = low << np.uint64(3)
+    ten = eight + (low << np.uint64(1))
+    carried = (low >> np.uint64(61)) + (low >> np.uint64(63)) + np.uint64(ten < eight)
+    return high * np.uint64(10) + carried, ten
+
+
+@inlined
+def divide_by_ten(high: Any, low: Any) -> tuple[Any, Any, Any]:
+    """A tenth of a number of two halves, towards zero, and what is left of its magnitude."""
+    negative = high >> np.uint64(63) != 0
+    if negative:
+        high, low = negated(high, low)
+    rest = high % np.uint64(10)
+    high //= np.uint64(10)
+    upper = (rest << np.uint64(32)) | (low >> np.uint64(32))
+    lower = ((upper % np.uint64(10)) << np.uint64(32)) | (low & np.uint64(0xFFFFFFFF))
+    low = ((upper // np.uint64(10)) << np.uint64(32)) | (lower // np.uint64(10))
+    if negative:
+        high, low = negated(high, low)
+    return high, low, lower % np.uint64(10)
 
 
 @compiled
 def null_row(columns: Words, memory: Memory, row: int) -> None:
     """Makes a row null of which nothing, or a part, has been written."""
+    columns, memory = borrowed((columns, memory))
     write_nulls(columns, 0, row, memory[0], memory[1], memory[2])

@@ -15,7 +15,7 @@ import pyarrow as pa
 from headrace.errors import ConfigError, CorruptData
 from headrace.pipelines.serdes.avro.columns import MAX_RECURSION
 from headrace.pipelines.serdes.avro.decoder import Decoder as AvroDecoder
-from headrace.pipelines.serdes.avro.resolution import compile_program
+from headrace.pipelines.serdes.avro.program import compile_program
 from headrace.pipelines.serdes.avro.schema import parse
 from headrace.pipelines.serdes.modes import MODE_OPTION, Mode, Options, choose_mode
 from headrace.pipelines.serdes.protobuf.decoder import Decoder as ProtobufDecoder
@@ -120,7 +120,7 @@ def avro_values(
     prefix = settings.text(UNION_PREFIX_OPTION, "member_")
     program = compile_program(
         writer,
-        writer if reader is None else parse(reader),
+        writer if reader in (None, schema) else parse(reader),
         recursion=settings.number(RECURSION_OPTION, -1, MAX_RECURSION),
         union_prefix=prefix if settings.flag(UNION_NAMES_OPTION) else None,
     )

@@ -1,8 +1,8 @@
 """Avro: parsing as strict as Java's, text as Java prints it, resolution as the specification says.
 
 `schema` is the tree that a text becomes, `parsing` builds it, `printing` writes it back,
-`resolution` compares a reader's with a writer's, `writing` and `reading` turn JSON into Avro's
-binary encoding and back.
+`resolution` finds how a reader's schema reads what a writer's wrote, `writing` and `reading` turn
+JSON into Avro's binary encoding and back.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from headrace.schemas.avro.parsing import Parser
 from headrace.schemas.avro.printing import to_text
 from headrace.schemas.avro.reading import compile_reader
-from headrace.schemas.avro.resolution import find_incompatibilities
+from headrace.schemas.avro.resolution import resolve
 from headrace.schemas.avro.schema import AvroType, Record, tag
 from headrace.schemas.avro.writing import compile_writer
 from headrace.schemas.incompatible import Incompatibility
@@ -94,4 +94,4 @@ def incompatibilities(
     reader: AvroSchema, writer: AvroSchema, *, lenient: bool = False
 ) -> list[Incompatibility]:
     """What stops `reader` from reading the data of `writer`; Avro has no lenient rules."""
-    return find_incompatibilities(reader.root, writer.root)
+    return resolve(writer.root, reader.root).faults

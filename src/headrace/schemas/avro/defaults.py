@@ -1,8 +1,8 @@
-"""Whether a default value fits the type of its field, as Avro's Java library judges it.
+"""Default values: whether one fits the type of its field, and the bytes that stand for it.
 
-A string fits bytes, fixed and any enum, a number fits float and double, a union takes a value that
-fits any of its branches. Fields that a record's default leaves out are taken from their own
-defaults, which were judged where they stand.
+Whether it fits is judged as Avro's Java library judges it: a string fits bytes, fixed and any enum,
+a number fits float and double, a union takes a value that fits any of its branches. Fields that a
+record's default leaves out are taken from their own defaults, which were judged where they stand.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from headrace.schemas.avro.schema import (
     Record,
     Union,
 )
+from headrace.schemas.avro.writing import compile_writer
+from headrace.schemas.model import InvalidValue
 
 _BOUNDS = {"int": 2**31, "long": 2**63}
 
@@ -61,3 +63,41 @@ def _fits_scalar(kind: str, value: Json) -> bool:
     if kind in ("float", "double"):
         return type(value) is int or isinstance(value, float)
     return isinstance(value, str)
+
+
+def encode_default(node: AvroType, default: Json) -> bytes:
+    """The bytes that a writer would have written; InvalidValue if the default has none."""
+    try:
+        return compile_writer(node)(_as_value(node, default))
+    except RecursionError:
+        raise InvalidValue("The default contains itself") from None
+
+
+def _as_value(node: AvroType, default: Json) -> object:
+    """The default in Avro's JSON encoding: unions with tags, records with all of their fields."""
+    if isinstance(node, Union):
+        return _in_branch(node, default)
+    if isinstance(node, Record) and isinstance(default, dict):
+        given = {each.name: default.get(each.name, each.default) for each in node.fields}
+        return {
+            name: _as_value(node.by_name[name].type, value)
+            for name, value in given.items()
+            if value is not NO_DEFAULT
+        }
+    if isinstance(node, Array) and isinstance(default, list):
+        return [_as_value(node.items, item) for item in default]
+    if isinstance(node, Map) and isinstance(default, dict):
+        return {key: _as_value(node.values, item) for key, item in default.items()}
+    return default
+
+
+def _in_branch(node: Union, default: Json) -> object:
+    """Before Avro 1.12 a default had to fit the first branch; since then, any."""
+    for tag, branch in zip(node.tags, node.branches, strict=True):
+        try:
+            value = _as_value(branch, default)
+            compile_writer(branch)(value)
+        except InvalidValue:
+            continue
+        return None if tag == "null" else {tag: value}
+    raise InvalidValue(f"{default!r} fits no branch of the union [{', '.join(node.tags)}]")

@@ -1,15 +1,15 @@
 """Which logical types are right where they stand.
 
 Java ignores one that does not fit its type, and so do we: it stays a property like any other. The
-normal form alone must know, because it writes a logical type that is right in front of the other
-properties.
+normal form must know, because it writes a logical type that is right in front of the other
+properties; and whoever makes columns of values.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from headrace.schemas.avro.schema import Fixed, Primitive
+from headrace.schemas.avro.schema import AvroType, Fixed, Primitive
 
 _ON_PRIMITIVE: Final = {
     "big-decimal": "bytes",
@@ -28,32 +28,46 @@ _ON_FIXED_BYTES: Final = {"uuid": 16, "duration": 12}
 _EXACT_BYTES: Final = 1_700
 
 
-def leading_properties(node: Primitive | Fixed) -> list[str]:
-    """The properties that make up a valid logical type, in the order of the normal form."""
+def logical_type(node: AvroType) -> str | None:
+    """The logical type of a type, if it has one that Avro knows and that fits."""
+    if not isinstance(node, Primitive | Fixed):
+        return None
     name = node.props.get("logicalType")
-    if name == "decimal":
-        return _decimal(node)
     if not isinstance(name, str):
-        return []
-    if isinstance(node, Fixed):
+        return None
+    if name == "decimal":
+        fits = decimal_digits(node) is not None
+    elif isinstance(node, Fixed):
         fits = _ON_FIXED_BYTES.get(name) == node.size
     else:
         fits = _ON_PRIMITIVE.get(name) == node.kind
-    return ["logicalType"] if fits else []
+    return name if fits else None
 
 
-def _decimal(node: Primitive | Fixed) -> list[str]:
+def decimal_digits(node: AvroType) -> tuple[int, int] | None:
+    """Precision and scale of a decimal; None for any other type."""
+    if not isinstance(node, Primitive | Fixed) or node.props.get("logicalType") != "decimal":
+        return None
     precision, scale = node.props.get("precision"), node.props.get("scale", 0)
     if type(precision) is not int or type(scale) is not int:
-        return []
+        return None
     if precision <= 0 or not 0 <= scale <= precision:
-        return []
+        return None
     if isinstance(node, Fixed):
-        if node.size == 0 or precision > _digits_of(node.size):
-            return []
-    elif node.kind != "bytes":
+        fits = node.size > 0 and precision <= _digits_of(node.size)
+    else:
+        fits = node.kind == "bytes"
+    return (precision, scale) if fits else None
+
+
+def leading_properties(node: Primitive | Fixed) -> list[str]:
+    """The properties that make up a valid logical type, in the order of the normal form."""
+    if logical_type(node) is None:
         return []
-    return ["logicalType", "precision", *(["scale"] if scale else [])]
+    digits = decimal_digits(node)
+    if digits is None:
+        return ["logicalType"]
+    return ["logicalType", "precision", *(["scale"] if digits[1] else [])]
 
 
 def _digits_of(size: int) -> int:

@@ -1,16 +1,27 @@
-"""Whether a reader's schema can read what a writer's schema wrote, by Avro's resolution rules.
+"""How values that were written with one schema are read with another, by Avro's resolution rules.
 
-The rules are the specification's; names of the faults, their texts and their paths are those of
-Avro's Java library, because tools look for them. Types may contain themselves, so every pair of
-named types is judged once: a pair that is met again while it is being judged is taken as fitting,
-and proven wrong, if it is, by another of its parts.
+The rules are the specification's, as Avro's Java library has them. One walk over both schemas gives
+the registry its list of incompatibilities and a decoder the way from the writer's types to the
+reader's, so that what is called compatible can be read.
+
+Types may contain themselves, so every pair of records is judged once: a pair that is met again
+while it is being judged is taken as fitting, and proven wrong, if it is, by another of its parts.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Final
 
-from headrace.schemas.avro.printing import to_text
+from headrace.schemas.avro.mismatches import (
+    ambiguous_fault,
+    branch_fault,
+    missing_fault,
+    name_fault,
+    size_fault,
+    symbol_fault,
+    type_fault,
+)
 from headrace.schemas.avro.schema import (
     NO_DEFAULT,
     Array,
@@ -21,9 +32,9 @@ from headrace.schemas.avro.schema import (
     Map,
     Name,
     Named,
-    Primitive,
     Record,
     Union,
+    tag,
 )
 from headrace.schemas.incompatible import Incompatibility
 from headrace.schemas.model import InvalidSchema
@@ -41,49 +52,76 @@ _PROMOTIONS: Final = {
     "string": frozenset(("bytes",)),
 }
 """What else a reader of the key may be given."""
-_SHOWN_CHARACTERS: Final = 200
 _NAMELESS: Final = ""
 
 
-def find_incompatibilities(reader: AvroType, writer: AvroType) -> list[Incompatibility]:
-    """What stops the reader; an empty list means that it reads everything the writer wrote."""
+@dataclass(eq=False, slots=True)
+class Resolution:
+    """How a value of the type `writer` becomes one of the type `reader`.
+
+    `faults` says what stops the reader: with none, it reads everything the writer may write.
+    With some, it reads nothing if `is_refused`; otherwise values of a writer's union and symbols of
+    an enum that do not concern them.
+
+    `parts` are those of what is inside: of the items or values; for a union of the writer, one for
+    each of its branches; for a union of the reader alone, the one with the branch that takes the
+    value. `fields` has for a field of the reader's record, by its index, the writer's field that it
+    is read from; fields that are not there take their defaults.
+    """
+
+    writer: AvroType
+    reader: AvroType
+    faults: list[Incompatibility] = field(default_factory=list)
+    is_refused: bool = False
+    parts: list[Resolution] = field(default_factory=list)
+    fields: dict[int, tuple[Field, Resolution]] = field(default_factory=dict)
+
+
+def resolve(writer: AvroType, reader: AvroType) -> Resolution:
+    """How the reader reads what the writer wrote."""
+    return _resolve(_Resolver(by_alias=True), writer, reader)
+
+
+def resolve_own(schema: AvroType) -> Resolution:
+    """How a schema reads its own values; aliases are for the values of other schemas."""
+    return _resolve(_Resolver(by_alias=False), schema, schema)
+
+
+def _resolve(resolver: _Resolver, writer: AvroType, reader: AvroType) -> Resolution:
     try:
-        return _Comparison().compare(reader, writer, "")
+        return resolver.resolve(reader, writer, "")
     except RecursionError:
         raise InvalidSchema("The schemas nest too deeply to be compared") from None
 
 
-class _Comparison:
-    """One check: what is known of the pairs of records that were met."""
+class _Resolver:
+    """One walk: what is known of the pairs of records that were met."""
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, int], list[Incompatibility]] = {}
+    def __init__(self, *, by_alias: bool) -> None:
+        self._by_alias = by_alias
+        self._known: dict[tuple[int, int], Resolution] = {}
         # The pairs that count as fitting, in the order in which they were first met.
         self._fitting: list[tuple[int, int]] = []
         self._branches: dict[int, dict[str | Name, list[AvroType]]] = {}
         self._comparisons = 0
 
-    def compare(self, reader: AvroType, writer: AvroType, path: str) -> list[Incompatibility]:
-        """The faults between two types, the reader's of which stands at `path`."""
+    def resolve(self, reader: AvroType, writer: AvroType, path: str) -> Resolution:
+        """The resolution of two types, the reader's of which stands at `path`."""
         self._spend(1)
-        if not isinstance(reader, Record) or not isinstance(writer, Record):
-            return self._judge(reader, writer, path)
-        pair = (id(reader), id(writer))
-        known = self._known.get(pair)
-        if known is not None:
-            return known
-        before = len(self._fitting)
-        self._known[pair] = []
-        self._fitting.append(pair)
-        found = [*_name_fault(reader, writer, path), *self._fields(reader, writer, path)]
-        if found:
-            self._spend(_COST_OF_A_FAULT * len(found))
-            # What was found to fit meanwhile may rest on the assumption that this pair fits.
-            for doubtful in self._fitting[before:]:
-                del self._known[doubtful]
-            del self._fitting[before:]
-            self._known[pair] = found
-        return found
+        if isinstance(reader, Record) and isinstance(writer, Record):
+            return self._records(reader, writer, path)
+        if isinstance(writer, Union):
+            return self._writer_union(reader, writer, path)
+        if isinstance(reader, Union):
+            return self._reader_union(reader, writer, path)
+        if isinstance(reader, Array) and isinstance(writer, Array):
+            return _around(
+                reader, writer, self.resolve(reader.items, writer.items, f"{path}/items")
+            )
+        if isinstance(reader, Map) and isinstance(writer, Map):
+            inner = self.resolve(reader.values, writer.values, f"{path}/values")
+            return _around(reader, writer, inner)
+        return _scalars(reader, writer, path)
 
     def _spend(self, comparisons: int) -> None:
         self._comparisons += comparisons
@@ -92,68 +130,109 @@ class _Comparison:
                 f"The schemas are too large to be compared: more than {MAX_COMPARISONS} pairs"
             )
 
-    def _judge(self, reader: AvroType, writer: AvroType, path: str) -> list[Incompatibility]:
-        if isinstance(writer, Union):
-            return self._writer_union(reader, writer, path)
-        if isinstance(reader, Union):
-            return self._reader_union(reader, writer, path)
-        if isinstance(reader, Enum) and isinstance(writer, Enum):
-            return [*_name_fault(reader, writer, path), *_symbol_fault(reader, writer, path)]
-        if isinstance(reader, Fixed) and isinstance(writer, Fixed):
-            return [*_name_fault(reader, writer, path), *_size_fault(reader, writer, path)]
-        if isinstance(reader, Array) and isinstance(writer, Array):
-            return self.compare(reader.items, writer.items, f"{path}/items")
-        if isinstance(reader, Map) and isinstance(writer, Map):
-            return self.compare(reader.values, writer.values, f"{path}/values")
-        if isinstance(reader, Primitive) and isinstance(writer, Primitive):
-            same = reader.kind == writer.kind
-            if same or writer.kind in _PROMOTIONS.get(reader.kind, ()):
-                return []
-        return [_type_fault(reader, writer, path)]
-
-    def _writer_union(self, reader: AvroType, writer: Union, path: str) -> list[Incompatibility]:
-        """The reader must take each of the writer's branches."""
+    def _records(self, reader: Record, writer: Record, path: str) -> Resolution:
+        pair = (id(reader), id(writer))
+        known = self._known.get(pair)
+        if known is not None:
+            return known
+        before = len(self._fitting)
+        made = self._known[pair] = Resolution(reader=reader, writer=writer)
+        self._fitting.append(pair)
+        # While its fields are judged the pair has no faults for who meets it again.
         found: list[Incompatibility] = []
+        if not _same_name(reader, writer):
+            found.append(name_fault(reader, writer, path))
+        is_refused = bool(found)
+        for index, each in enumerate(reader.fields):
+            faults, stops = self._field(made, index, each, writer, f"{path}/fields/{index}")
+            found.extend(faults)
+            is_refused |= stops
+        if found:
+            self._spend(_COST_OF_A_FAULT * len(found))
+            # What was found to fit meanwhile may rest on the assumption that this pair fits.
+            for doubtful in self._fitting[before:]:
+                del self._known[doubtful]
+            del self._fitting[before:]
+            self._known[pair] = made
+        made.faults, made.is_refused = found, is_refused
+        return made
+
+    def _field(
+        self, made: Resolution, index: int, reader: Field, writer: Record, path: str
+    ) -> tuple[list[Incompatibility], bool]:
+        """The faults of a field of the reader's record, and whether they stop every value."""
+        names = (reader.name, *reader.aliases) if self._by_alias else (reader.name,)
+        sources = [writer.by_name[name] for name in names if name in writer.by_name]
+        if len(sources) > 1:
+            return [ambiguous_fault(reader, sources, writer, path)], True
+        if sources:
+            inner = self.resolve(reader.type, sources[0].type, f"{path}/type")
+            made.fields[index] = sources[0], inner
+            return inner.faults, inner.is_refused
+        if reader.default is NO_DEFAULT:
+            return [missing_fault(reader, writer, path)], True
+        return [], False
+
+    def _writer_union(self, reader: AvroType, writer: Union, path: str) -> Resolution:
+        """The reader must take each of the writer's branches."""
+        parts: list[Resolution] = []
         for index, branch in enumerate(writer.branches):
             where = f"{path}/{index}"
-            if not isinstance(reader, Union):
-                found.extend(self.compare(reader, branch, where))
-            elif self._reader_union(reader, branch, where):
-                found.append(_branch_fault(reader, branch, where))
-        return found
+            if isinstance(reader, Union):
+                parts.append(self._reader_union(reader, branch, where))
+            else:
+                parts.append(self.resolve(reader, branch, where))
+        faults = [fault for part in parts for fault in part.faults]
+        is_refused = bool(parts) and all(part.is_refused for part in parts)
+        return Resolution(writer, reader, faults, is_refused, parts)
 
-    def _reader_union(self, reader: Union, writer: AvroType, path: str) -> list[Incompatibility]:
+    def _reader_union(self, reader: Union, writer: AvroType, path: str) -> Resolution:
         """One of the reader's branches must take the writer's type."""
+        in_part: list[Resolution] = []
         for branch in self._candidates(reader, writer):
-            if not self.compare(branch, writer, path):
-                return []
-        return [_branch_fault(reader, writer, path)]
+            made = self.resolve(branch, writer, path)
+            if not made.faults:
+                return Resolution(writer, reader, parts=[made])
+            if not made.is_refused:
+                in_part.append(made)
+        fault = branch_fault(reader, writer, path)
+        return Resolution(writer, reader, [fault], not in_part, in_part[:1])
 
     def _candidates(self, reader: Union, writer: AvroType) -> list[AvroType]:
-        """The branches that may take the writer's type: those of its name, or all without one."""
+        """The branches that may take the writer's type, the very same type first.
+
+        Those of its name, or all without one: an int is not read as the long before the int.
+        """
         index = self._branches.get(id(reader))
         if index is None:
             index = self._branches[id(reader)] = _index(reader)
         if isinstance(writer, Record | Enum | Fixed):
-            return [*index.get(writer.name.name, ()), *index.get(writer.name, ())]
-        return index.get(_NAMELESS, [])
+            named = [*index.get(writer.name.name, ()), *index.get(writer.name, ())]
+            return sorted(named, key=lambda branch: tag(branch) != writer.name.full)
+        return sorted(index.get(_NAMELESS, ()), key=lambda branch: branch.kind != writer.kind)
 
-    def _fields(self, reader: Record, writer: Record, path: str) -> list[Incompatibility]:
-        found: list[Incompatibility] = []
-        for index, field in enumerate(reader.fields):
-            where = f"{path}/fields/{index}"
-            sources = [
-                writer.by_name[name]
-                for name in (field.name, *field.aliases)
-                if name in writer.by_name
-            ]
-            if len(sources) > 1:
-                found.append(_ambiguous_fault(field, sources, writer, where))
-            elif sources:
-                found.extend(self.compare(field.type, sources[0].type, f"{where}/type"))
-            elif field.default is NO_DEFAULT:
-                found.append(_missing_fault(field, writer, where))
-        return found
+
+def _around(reader: AvroType, writer: AvroType, inner: Resolution) -> Resolution:
+    return Resolution(writer, reader, inner.faults, inner.is_refused, [inner])
+
+
+def _scalars(reader: AvroType, writer: AvroType, path: str) -> Resolution:
+    faults: list[Incompatibility] = []
+    stops = True
+    if isinstance(reader, Enum) and isinstance(writer, Enum):
+        stops = not _same_name(reader, writer)
+        if stops:
+            faults.append(name_fault(reader, writer, path))
+        if reader.default is None and not set(writer.symbols) <= set(reader.symbols):
+            faults.append(symbol_fault(reader, writer, path))
+    elif isinstance(reader, Fixed) and isinstance(writer, Fixed):
+        if not _same_name(reader, writer):
+            faults.append(name_fault(reader, writer, path))
+        if reader.size != writer.size:
+            faults.append(size_fault(reader, writer, path))
+    elif reader.kind != writer.kind and writer.kind not in _PROMOTIONS.get(reader.kind, ()):
+        faults.append(type_fault(reader, writer, path))
+    return Resolution(writer, reader, faults, bool(faults) and stops)
 
 
 def _index(union: Union) -> dict[str | Name, list[AvroType]]:
@@ -172,129 +251,3 @@ def _index(union: Union) -> dict[str | Name, list[AvroType]]:
 def _same_name(reader: Named, writer: Named) -> bool:
     """Namespaces do not count, as the specification says; aliases are the reader's, in full."""
     return reader.name.name == writer.name.name or writer.name in reader.aliases
-
-
-def _name_fault(reader: Named, writer: Named, path: str) -> list[Incompatibility]:
-    if _same_name(reader, writer):
-        return []
-    where = f"{path}/name"
-    return [
-        Incompatibility(
-            "NAME_MISMATCH",
-            where,
-            f"'{where}': the two schemas have different names",
-            before=writer.name.full,
-            after=reader.name.full,
-            additional_info=f"expected: {writer.name.full}",
-        )
-    ]
-
-
-def _size_fault(reader: Fixed, writer: Fixed, path: str) -> list[Incompatibility]:
-    if reader.size == writer.size:
-        return []
-    where = f"{path}/size"
-    return [
-        Incompatibility(
-            "FIXED_SIZE_MISMATCH",
-            where,
-            f"'{where}': values of {reader.size} bytes in the {{reader}} schema, of {writer.size} "
-            "in the {writer} one",
-            before=str(writer.size),
-            after=str(reader.size),
-            additional_info=f"expected: {writer.size}, found: {reader.size}",
-        )
-    ]
-
-
-def _symbol_fault(reader: Enum, writer: Enum, path: str) -> list[Incompatibility]:
-    missing = sorted(set(writer.symbols) - set(reader.symbols))
-    if not missing or reader.default is not None:
-        return []
-    where = f"{path}/symbols"
-    symbols = f"[{', '.join(missing)}]"
-    return [
-        Incompatibility(
-            "MISSING_ENUM_SYMBOLS",
-            where,
-            f"'{where}': the {{reader}} schema knows no {symbols}, which the {{writer}} one may "
-            "write, and its enum has no default",
-            before=_cut(", ".join(writer.symbols)),
-            after=_cut(", ".join(reader.symbols)),
-            additional_info=symbols,
-        )
-    ]
-
-
-def _missing_fault(field: Field, writer: Record, path: str) -> Incompatibility:
-    if isinstance(field.type, Enum) and field.type.default is not None:
-        # The default of an enum is for unknown symbols, not for a missing field. Java finds out by
-        # comparing the enum with the whole record, and its report is what tools know.
-        return _type_fault(field.type, writer, f"{path}/type")
-    return Incompatibility(
-        "READER_FIELD_MISSING_DEFAULT_VALUE",
-        path,
-        f"'{path}': the {{writer}} schema does not write the field '{field.name}', and the "
-        "{reader} one has no default for it",
-        after=f"{field.name}: {_show(field.type)}",
-        additional_info=field.name,
-    )
-
-
-def _ambiguous_fault(
-    field: Field, sources: list[Field], writer: Record, path: str
-) -> Incompatibility:
-    names = ", ".join(each.name for each in sources)
-    return Incompatibility(
-        "READER_FIELD_AMBIGUOUS",
-        path,
-        f"'{path}': the field '{field.name}' of the {{reader}} schema matches, by its name and "
-        f"aliases, more than one field of {writer.name.full} in the {{writer}} one",
-        before=_cut(names),
-        after=field.name,
-        additional_info=names,
-    )
-
-
-def _type_fault(reader: AvroType, writer: AvroType, path: str) -> Incompatibility:
-    where = path or "/"
-    return Incompatibility(
-        "TYPE_MISMATCH",
-        where,
-        f"'{where}': the {{reader}} schema cannot read as {reader.kind} what the {{writer}} one "
-        f"writes as {writer.kind}",
-        before=_show(writer),
-        after=_show(reader),
-        additional_info=(
-            f"reader type: {reader.kind.upper()} not compatible "
-            f"with writer type: {writer.kind.upper()}"
-        ),
-    )
-
-
-def _branch_fault(reader: Union, writer: AvroType, path: str) -> Incompatibility:
-    where = path or "/"
-    return Incompatibility(
-        "MISSING_UNION_BRANCH",
-        where,
-        f"'{where}': no branch of the union in the {{reader}} schema takes the {writer.kind} that "
-        "the {writer} one may write",
-        before=_show(writer),
-        after=_cut(", ".join(reader.tags[:_SHOWN_CHARACTERS])),
-        additional_info=f"reader union lacking writer type: {writer.kind.upper()}",
-    )
-
-
-def _show(node: AvroType) -> str:
-    """The type on a line; a record or an enum by its name, which says more than its text."""
-    if isinstance(node, Record | Enum | Fixed):
-        return f"{node.kind} {node.name.full}"
-    if isinstance(node, Union):
-        return _cut(", ".join(node.tags[:_SHOWN_CHARACTERS]))
-    if isinstance(node, Array | Map):
-        return f"{node.kind} of {_show(node.items if isinstance(node, Array) else node.values)}"
-    return _cut(to_text(node))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"

@@ -7,6 +7,7 @@ not know are kept, in their order, because the registry must give back what it w
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
@@ -37,11 +38,13 @@ def make_name(text: str, space: str | None) -> Name:
     return Name((before if dot else space) or None, last)
 
 
-class Missing:
+class Missing(enum.Enum):
     """The type of `NO_DEFAULT`; None will not do, because null is a usual default."""
 
+    NO_DEFAULT = enum.auto()
 
-NO_DEFAULT: Final = Missing()
+
+NO_DEFAULT: Final = Missing.NO_DEFAULT
 Default: TypeAlias = "Json | Missing"
 
 
@@ -111,11 +114,11 @@ class Field:
 
     name: str
     type: AvroType
-    doc: str | None
-    default: Default
-    order: str
-    aliases: list[str]
-    props: Properties
+    doc: str | None = None
+    default: Default = NO_DEFAULT
+    order: str = "ascending"
+    aliases: list[str] = field(default_factory=list)
+    props: Properties = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)

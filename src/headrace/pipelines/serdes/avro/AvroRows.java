@@ -2,6 +2,7 @@ package org.apache.spark.sql.catalyst.expressions;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.math.RoundingMode;
 import java.util.ArrayList;
 import java.util.Arrays;
 import org.apache.spark.QueryContext;
@@ -27,6 +28,7 @@ public final class AvroRows implements java.io.Serializable {
     private final int[] columns;
     private final int[] jumps;
     private final int[] symbols;
+    private final int[] shifts; // of decimals: digits that are appended or, if negative, dropped
     private final byte[] pool;
     private final String[] places;
     private final String[] reasons;
@@ -35,13 +37,14 @@ public final class AvroRows implements java.io.Serializable {
 
     /** Tables are numbers of 32 bits in big-endian order; texts are separated by zero bytes. */
     public AvroRows(
-            int mode, byte[] program, byte[] columns, byte[] jumps, byte[] symbols, byte[] pool,
-            String places, String reasons, String remedy) {
+            int mode, byte[] program, byte[] columns, byte[] jumps, byte[] symbols,
+            byte[] shifts, byte[] pool, String places, String reasons, String remedy) {
         this.mode = mode;
         this.program = numbers(program);
         this.columns = numbers(columns);
         this.jumps = numbers(jumps);
         this.symbols = numbers(symbols);
+        this.shifts = numbers(shifts);
         this.pool = pool;
         this.places = places.split("\0", -1);
         this.reasons = reasons.split("\0", -1);
@@ -115,6 +118,7 @@ public final class AvroRows implements java.io.Serializable {
             && Arrays.equals(columns, that.columns)
             && Arrays.equals(jumps, that.jumps)
             && Arrays.equals(symbols, that.symbols)
+            && Arrays.equals(shifts, that.shifts)
             && Arrays.equals(pool, that.pool)
             && Arrays.equals(places, that.places);
     }
@@ -213,14 +217,17 @@ public final class AvroRows implements java.io.Serializable {
                     case LIST:
                     case SKIP_LIST:
                     case CALL:
+                    case MARK:
                         if (depth == MAX_DEPTH) {
                             throw new BadValue(TOO_DEEP);
                         }
                         if (left == null) {
                             left = new int[MAX_DEPTH];
                         }
-                        left[depth++] = code == CALL ? counter : 0;
-                        counter = a;
+                        left[depth++] = code == CALL ? counter : code == MARK ? at : 0;
+                        if (code != MARK) {
+                            counter = a;
+                        }
                         if (code == LIST) {
                             if (lists == null) {
                                 lists = new ArrayList[rows.length];
@@ -252,6 +259,10 @@ public final class AvroRows implements java.io.Serializable {
                         break;
                     case RETURN:
                         counter = left[--depth];
+                        break;
+                    case AGAIN:
+                        at = left[depth - 1];
+                        depth -= a;
                         break;
                     case DEFAULT:
                         resume = at;
@@ -316,7 +327,7 @@ public final class AvroRows implements java.io.Serializable {
                 case INT_TO_INT32:
                     return readInt();
                 case INT_TO_INT64:
-                    return (long) readInt();
+                    return (long) readInt() * scale;
                 case INT_TO_FLOAT32:
                     return (float) readInt();
                 case INT_TO_FLOAT64:
@@ -385,19 +396,26 @@ public final class AvroRows implements java.io.Serializable {
                 case DOUBLE_TO_FLOAT64:
                     return Double.longBitsToDouble(readWord(8));
                 case DECIMAL:
-                    return decimal(take(a < 0 ? readLength() : a), column);
+                    return decimal(take(a < 0 ? readLength() : a), column, machine.shifts[b]);
                 default:
                     throw new IllegalStateException("no instruction has the code " + code);
             }
         }
 
-        private Decimal decimal(byte[] digits, int column) {
+        private Decimal decimal(byte[] digits, int column, int shift) {
             BigInteger unscaled = digits.length == 0 ? BigInteger.ZERO : new BigInteger(digits);
             int precision = columns[COLUMN_FIELDS * column + SIZE];
             int scale = columns[COLUMN_FIELDS * column + SCALE];
-            BigDecimal number = new BigDecimal(unscaled, scale);
+            if (unscaled.bitLength() > MAX_DECIMAL_BITS) {
+                throw new BadValue(DECIMAL_TOO_LARGE);
+            }
+            BigDecimal written = new BigDecimal(unscaled, scale - shift);
+            BigDecimal number = written.setScale(scale, RoundingMode.DOWN);
             if (number.precision() > precision) {
                 throw new BadValue(DECIMAL_TOO_LARGE);
+            }
+            if (number.compareTo(written) != 0) {
+                throw new BadValue(NOT_EXACT);
             }
             return Decimal.apply(number, precision, scale);
         }

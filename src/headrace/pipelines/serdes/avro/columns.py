@@ -26,19 +26,20 @@ import pyarrow as pa
 
 from headrace.errors import ConfigError
 from headrace.pipelines.serdes import layout
-from headrace.pipelines.serdes.avro.schema import (
+from headrace.pipelines.serdes.avro.schema import describe
+from headrace.pipelines.serdes.layout import Column
+from headrace.schemas.avro.logical import decimal_digits, logical_type
+from headrace.schemas.avro.schema import (
     Array,
+    AvroType,
     Enum,
     Field,
     Fixed,
     Map,
-    Node,
     Primitive,
     Record,
     Union,
-    describe,
 )
-from headrace.pipelines.serdes.layout import Column
 
 _PRIMITIVES: Final[dict[str, tuple[int, pa.DataType]]] = {
     "null": (layout.NOTHING, pa.null()),
@@ -61,23 +62,39 @@ _LOGICAL: Final[dict[tuple[str, str | None], tuple[int, pa.DataType]]] = {
     ("long", "local-timestamp-micros"): _LOCAL,
 }
 MAX_RECURSION: Final = 15
+MAX_DECIMAL_PRECISION: Final = 38
 
 
-def value_branches(union: Union) -> list[Node]:
+def value_branches(union: Union) -> list[AvroType]:
     """The branches of a union that are not null."""
     return [each for each in union.branches if not is_null(each)]
 
 
-def is_null(node: Node) -> bool:
-    return isinstance(node, Primitive) and node.type == "null"
+def is_null(node: AvroType) -> bool:
+    return node.kind == "null"
 
 
 def widest(union: Union) -> str | None:
     """The type that holds both branches of a union of two widths of numbers."""
-    types = sorted(each.type for each in value_branches(union) if isinstance(each, Primitive))
-    if len(value_branches(union)) == 2 and types in (["int", "long"], ["double", "float"]):
-        return "long" if "long" in types else "double"
+    kinds = sorted(each.kind for each in value_branches(union))
+    if kinds in (["int", "long"], ["double", "float"]):
+        return "long" if "long" in kinds else "double"
     return None
+
+
+def decimal_type(node: AvroType, path: str) -> pa.DataType | None:
+    """The type of a decimal's column; None if the type is no decimal."""
+    digits = decimal_digits(node)
+    if digits is None:
+        return None
+    precision, scale = digits
+    if precision > MAX_DECIMAL_PRECISION:
+        raise ConfigError(
+            f"{path or 'the value'} is a decimal of precision {precision}, more than Spark "
+            f"can hold ({MAX_DECIMAL_PRECISION}): read it as bytes, by a schema without the "
+            "logical type"
+        )
+    return pa.decimal128(precision, scale)
 
 
 class ColumnBuilder:
@@ -90,18 +107,14 @@ class ColumnBuilder:
     def __init__(self, *, recursion: int = -1, union_prefix: str | None = None) -> None:
         self._recursion = recursion
         self._union_prefix = union_prefix
-        self._depth: dict[str, int] = {}
+        self._depth: dict[Record, int] = {}
         self.below: dict[tuple[Column, int], Column] = {}
 
-    def build(self, node: Node, path: str) -> Column | None:
+    def build(self, node: AvroType, path: str) -> Column | None:
         """The column of `node`, or None if it is dropped."""
         match node:
-            case Primitive():
+            case Primitive() | Fixed():
                 return _scalar(node, path)
-            case Fixed(logical="decimal"):
-                return _decimal(node, path)
-            case Fixed():
-                return Column(layout.BYTES, pa.binary(), path)
             case Enum():
                 return Column(layout.BYTES, pa.string(), path)
             case Array():
@@ -136,14 +149,14 @@ class ColumnBuilder:
         if len(values) == 1:
             column = self.build(values[0], path)
         elif wide is not None:
-            column = _scalar(Primitive(wide), path)
+            column = Column(*_PRIMITIVES[wide], path)
         else:
             column = self._members(values, path)
         if column is not None and len(values) < len(node.branches):
             column.nullable = True
         return column
 
-    def _members(self, values: list[Node], path: str) -> Column:
+    def _members(self, values: list[AvroType], path: str) -> Column:
         children: dict[int, tuple[str, Column]] = {}
         for index, branch in enumerate(values):
             name = f"member{index}"
@@ -162,7 +175,7 @@ class ColumnBuilder:
         return self._struct(children, path)
 
     def _record(self, node: Record, path: str) -> Column | None:
-        depth = self._depth.get(node.name, 0)
+        depth = self._depth.get(node, 0)
         if depth and self._recursion <= 0:
             raise ConfigError(
                 f"{path}: {describe(node)} contains itself, and a column cannot; set the option "
@@ -170,13 +183,13 @@ class ColumnBuilder:
             )
         if depth and depth >= self._recursion:
             return None
-        self._depth[node.name] = depth + 1
+        self._depth[node] = depth + 1
         children = {
             index: (each.name, child)
             for index, each in enumerate(node.fields)
             if (child := self.build(each.type, _below(path, each))) is not None
         }
-        self._depth[node.name] = depth
+        self._depth[node] = depth
         return self._struct(children, path)
 
     def _struct(self, children: dict[int, tuple[str, Column]], path: str) -> Column:
@@ -191,26 +204,15 @@ def _below(path: str, field: Field) -> str:
     return f"{path}.{field.name}" if path else field.name
 
 
-def _scalar(node: Primitive, path: str) -> Column:
-    if node.logical == "decimal":
-        return _decimal(node, path)
-    kind, arrow = _LOGICAL.get((node.type, node.logical), _PRIMITIVES[node.type])
+def _scalar(node: Primitive | Fixed, path: str) -> Column:
+    decimal = decimal_type(node, path)
+    if decimal is not None:
+        return Column(layout.DECIMAL, decimal, path)
+    if isinstance(node, Fixed):
+        return Column(layout.BYTES, pa.binary(), path)
+    kind, arrow = _LOGICAL.get((node.kind, logical_type(node)), _PRIMITIVES[node.kind])
     return Column(kind, arrow, path)
 
 
-def _decimal(node: Primitive | Fixed, path: str) -> Column:
-    return Column(layout.DECIMAL, pa.decimal128(node.precision, node.scale), path)
-
-
-def _type_name(node: Node) -> str:
-    match node:
-        case Primitive():
-            return node.type
-        case Array():
-            return "array"
-        case Map():
-            return "map"
-        case Union():
-            return "union"
-        case _:
-            return node.name.rpartition(".")[2]
+def _type_name(node: AvroType) -> str:
+    return node.name.name if isinstance(node, Record | Enum | Fixed) else node.kind

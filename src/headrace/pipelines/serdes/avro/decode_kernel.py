@@ -14,23 +14,22 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headrace.pipelines.kernels.compilation import compiled, inlined
+from headrace.pipelines.kernels.memory import Bytes, Words, borrowed
+from headrace.pipelines.kernels.varints import unzigzag
 from headrace.pipelines.serdes.avro import opcodes as op
 from headrace.pipelines.serdes.kernels import (
-    Bytes,
     Memory,
-    Words,
-    compiled,
     copy,
-    inlined,
+    divide_by_ten,
     is_utf8,
+    multiply_by_ten,
     read_big_endian,
     read_varint,
     read_word,
     signed,
     signed32,
-    unzigzag,
     within,
     write_nulls,
 )
@@ -38,15 +37,15 @@ from headrace.pipelines.serdes.layout import CAPACITY, DATA, OFFSETS, VALID
 
 LARGEST: Final = (1 << 63) - 1
 
-# A frame of the stack: an array or map that is being read, or a call.
-LEFT: Final = 0  # items of the block that have not begun; of a call, where it returns to
+# A frame of the stack: an array or map that is being read, a call, or a mark.
+LEFT: Final = 0  # items of the block that have not begun; where a call or a mark goes back to
 INDEX: Final = 1  # of the element that holds the array or map
 
 Place = tuple[Words, int, int, Memory]
 """The columns, one of them, an index in it, and the memory that they lie in."""
 
-Tables = tuple[Words, Words, NDArray[np.uint64], Bytes]
-"""Jumps, symbols, limits and the pool, as a program has them."""
+Tables = tuple[Words, Words, Words, Bytes]
+"""Jumps, symbols, decimals and the pool, as a program has them."""
 
 
 @inlined
@@ -154,14 +153,7 @@ def decode_float(
 
 @inlined
 def decode_decimal(
-    size: int,
-    limit: int,
-    target: int,
-    memory: Memory,
-    limits: NDArray[np.uint64],
-    data: Bytes,
-    position: int,
-    end: int,
+    size: int, entry: Words, target: int, memory: Memory, data: Bytes, position: int, end: int
 ) -> int:
     if size < 0:
         size, position = read_length(data, position, end)
@@ -170,8 +162,17 @@ def decode_decimal(
     elif size > end - position:
         return -op.ENDS_EARLY
     high, low, fits = read_big_endian(data, position, size)
-    if not fits or not within(high, low, limits[limit, 0], limits[limit, 1]):
+    exact = True
+    for _ in range(-entry[op.SHIFT]):
+        high, low, rest = divide_by_ten(high, low)
+        exact &= rest == 0
+    bound_high, bound_low = np.uint64(entry[op.BOUND_HIGH]), np.uint64(entry[op.BOUND_LOW])
+    if not fits or not within(high, low, bound_high, bound_low):
         return -op.DECIMAL_TOO_LARGE
+    if not exact:
+        return -op.NOT_EXACT
+    for _ in range(entry[op.SHIFT]):
+        high, low = multiply_by_ten(high, low)
     memory[2][target] = signed(low)
     memory[2][target + 1] = signed(high)
     return position + size
@@ -184,7 +185,7 @@ def decode_other(
     columns, column, index, memory = place
     if code == op.DECIMAL:
         target = columns[column, DATA] + 2 * index
-        return decode_decimal(a, b, target, memory, tables[2], data, position, end)
+        return decode_decimal(a, tables[2][b], target, memory, data, position, end)
     target = columns[column, DATA] + index
     if code != op.BOOLEAN:
         return decode_float(code, target, memory, data, position, end)
@@ -354,6 +355,14 @@ def decode_value(
         elif code == op.RETURN:
             depth -= 1
             counter = stack[depth, LEFT]
+        elif code == op.MARK:
+            if depth == op.MAX_DEPTH:
+                return op.TOO_DEEP, here, position
+            stack[depth, LEFT] = position
+            depth += 1
+        elif code == op.AGAIN:
+            position = stack[depth - 1, LEFT]
+            depth -= a
         elif code == op.DEFAULT:
             resume = position
             position, end = constants + a, constants + b
@@ -383,6 +392,9 @@ def decode_rows(
     `spans` has for each row the start and the end of its bytes, or a negative start for null.
     Answers (reason, row, instruction, position); the reason is DONE when all rows are.
     """
+    program, tables, columns, memory, data, spans, stack = borrowed(
+        (program, tables, columns, memory, data, spans, stack)
+    )
     for row in range(first, spans.shape[0]):
         if spans[row, 0] < 0:
             write_nulls(columns, 0, row, memory[0], memory[1], memory[2])

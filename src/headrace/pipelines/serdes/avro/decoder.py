@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.pipelines.serdes.avro import opcodes as op
-from headrace.pipelines.serdes.avro.resolution import Program
+from headrace.pipelines.serdes.avro.program import Program
 from headrace.pipelines.serdes.layout import Arena
 from headrace.pipelines.serdes.spans import BadValue, Spans
 
@@ -27,6 +27,7 @@ REASONS: Final = {
     op.DECIMAL_TOO_LARGE: "the number has more digits than its precision",
     op.BYTES_LEFT: "more bytes follow",
     op.NOT_A_BOOLEAN: "the byte is neither 0 nor 1",
+    op.NOT_EXACT: "the number has digits beyond the reader's scale",
 }
 
 
@@ -44,7 +45,7 @@ class Decoder:
         from headrace.pipelines.serdes.kernels import null_row
 
         program = self.program
-        tables = (program.jumps, program.symbols, program.limits, program.pool)
+        tables = (program.jumps, program.symbols, program.decimals, program.pool)
         data, constants = spans.data, len(spans.data)
         if (program.instructions[:, op.OP] == op.DEFAULT).any():
             data = np.concatenate([data, program.pool])

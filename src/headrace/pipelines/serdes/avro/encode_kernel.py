@@ -28,7 +28,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace.pipelines.serdes.kernels import Bytes, Words, compiled, inlined
+from headrace.pipelines.kernels.compilation import compiled, inlined
+from headrace.pipelines.kernels.memory import Bytes, Words, address_of, borrowed
+from headrace.pipelines.kernels.varints import write_varint, zigzag
 
 LONG: Final = 0
 SYMBOL: Final = 1
@@ -72,13 +74,8 @@ MAX_VARINT_BYTES: Final = 10
 
 @inlined
 def write_long(value: Any, out: Bytes, position: int) -> int:
-    rest = (np.uint64(value) << np.uint64(1)) ^ np.uint64(value >> 63)
-    while rest > np.uint64(0x7F):
-        out[position] = np.uint8(rest) | np.uint8(0x80)
-        rest >>= np.uint64(7)
-        position += 1
-    out[position] = np.uint8(rest)
-    return position + 1
+    start = address_of(out)
+    return int(write_varint(start + position, zigzag(value)) - start)
 
 
 @inlined
@@ -248,6 +245,9 @@ def encode_rows(
     stack: Words,
 ) -> tuple[int, int, int]:
     """Writes the rows from `first` on behind each other; answers (reason, row, instruction)."""
+    program, tables, columns, memory, present, out, offsets, stack = borrowed(
+        (program, tables, columns, memory, present, out, offsets, stack)
+    )
     for row in range(first, len(present)):
         position = offsets[row]
         if present[row]:

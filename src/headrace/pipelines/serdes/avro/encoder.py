@@ -21,22 +21,25 @@ from numpy.typing import NDArray
 
 from headrace.errors import ConfigError, CorruptData
 from headrace.pipelines.serdes.avro import encode_kernel as op
-from headrace.pipelines.serdes.avro.columns import is_null, value_branches, widest
-from headrace.pipelines.serdes.avro.schema import (
+from headrace.pipelines.serdes.avro.columns import decimal_type, is_null, value_branches, widest
+from headrace.pipelines.serdes.avro.schema import describe
+from headrace.pipelines.serdes.packing import Packing, binary_array
+from headrace.schemas.avro.defaults import encode_default
+from headrace.schemas.avro.logical import logical_type
+from headrace.schemas.avro.schema import (
+    NO_DEFAULT,
     Array,
+    AvroType,
     Enum,
     Field,
     Fixed,
     Map,
-    Node,
     Primitive,
     Record,
     Union,
-    describe,
-    encode_default,
-    write_long,
 )
-from headrace.pipelines.serdes.packing import Packing, binary_array
+from headrace.schemas.avro.writing import append_long
+from headrace.schemas.model import InvalidValue
 
 FIRST_BYTES_PER_ROW: Final = 64
 _NOWHERE: Final = -1
@@ -58,14 +61,14 @@ _MILLISECONDS: Final = (None, "timestamp-millis", "local-timestamp-millis")
 """A timestamp in a long without a logical type is in milliseconds, as spark-avro writes it."""
 
 
-def encode(values: pa.Array, schema: Node) -> pa.Array:
+def encode(values: pa.Array, schema: AvroType) -> pa.Array:
     """Each value as Avro bytes; null for null."""
     batch = _Batch()
     present = values.is_valid().to_numpy(zero_copy_only=False).view(np.uint8)
     if isinstance(schema, Union) and len(value_branches(schema)) == 1:
         # A value that is there takes its branch; one that is not stays null, outside of Avro.
         [branch] = value_branches(schema)
-        batch.literal(write_long(schema.branches.index(branch)), "")
+        batch.number(schema.branches.index(branch), "")
         schema = branch
     batch.value(values, schema, "", checked=True)
     return batch.run(present)
@@ -85,10 +88,15 @@ class _Batch:
         self.paths.append(path)
         return len(self.program) - 1
 
-    def literal(self, raw: bytes, path: str) -> None:
+    def literal(self, raw: bytes | bytearray, path: str) -> None:
         start = len(self.pool)
         self.pool += raw
         self.emit(op.LITERAL, path, a=start, b=start + len(raw))
+
+    def number(self, value: int, path: str) -> None:
+        raw = bytearray()
+        append_long(raw, value)
+        self.literal(raw, path)
 
     def run(self, present: NDArray[np.uint8]) -> pa.Array:
         self.emit(op.END, "")
@@ -118,7 +126,7 @@ class _Batch:
             larger[: len(out)] = out
             out = larger
 
-    def value(self, array: pa.Array, node: Node, path: str, *, checked: bool = False) -> None:
+    def value(self, array: pa.Array, node: AvroType, path: str, *, checked: bool = False) -> None:
         """Writes the elements of `array`; `checked`: the caller has seen that there is no null."""
         if isinstance(node, Union):
             self._union(array, node, path)
@@ -130,7 +138,7 @@ class _Batch:
             self.emit(op.REQUIRED, path, column)
         self._element(array, node, path, column)
 
-    def _element(self, array: pa.Array, node: Node, path: str, column: int) -> None:
+    def _element(self, array: pa.Array, node: AvroType, path: str, column: int) -> None:
         match node:
             case Record():
                 self._record(array, node, path)
@@ -140,24 +148,23 @@ class _Batch:
                 self.program[start][op.A] = self.emit(op.NEXT, path, column, start + 1)
             case Map():
                 start = self.emit(op.LIST, path, column)
-                keys = self._column(array.keys, Primitive("string"), f"{path}{{key}}")
+                keys = self._column(array.keys, Primitive("string", {}), f"{path}{{key}}")
                 self.emit(op.BYTES, path, keys)
                 self.value(array.items, node.values, f"{path}{{}}")
                 self.program[start][op.A] = self.emit(op.NEXT, path, column, start + 1)
             case Enum():
                 self.emit(op.SYMBOL, path, column)
-            case Fixed(logical="decimal"):
-                self.emit(op.RAW, path, column, node.size)
             case Fixed():
-                self.emit(op.FIXED, path, column, node.size)
-            case Primitive(type="bytes", logical="decimal"):
-                self.emit(op.DECIMAL, path, column)
-            case Primitive(type="bytes" | "string"):
-                self.emit(op.BYTES, path, column)
-            case Primitive(type="int" | "long"):
+                code = op.RAW if logical_type(node) == "decimal" else op.FIXED
+                self.emit(code, path, column, node.size)
+            case Primitive(kind="bytes" | "string"):
+                code = op.DECIMAL if logical_type(node) == "decimal" else op.BYTES
+                self.emit(code, path, column)
+            case Primitive(kind="int" | "long"):
                 self.emit(op.LONG, path, column)
-            case Primitive(type=name):
-                self.emit(op.RAW, path, column, {"boolean": 1, "float": 4, "double": 8}[name])
+            case Primitive():
+                size = {"boolean": 1, "float": 4, "double": 8}[node.kind]
+                self.emit(op.RAW, path, column, size)
 
     def _record(self, array: pa.Array, node: Record, path: str) -> None:
         names = {each.name: index for index, each in enumerate(array.type)}
@@ -167,7 +174,7 @@ class _Batch:
             below = f"{path}.{each.name}" if path else each.name
             index = names.get(each.name, folded.get(each.name.lower()))
             if index is None:
-                self.literal(_absent(each, below), below)
+                self.literal(_default(each, below), below)
             else:
                 wanted.add(index)
                 self.value(array.field(index), each.type, below)
@@ -185,13 +192,13 @@ class _Batch:
         if pa.types.is_null(array.type) or not values:
             if null is None:
                 raise ConfigError(f"{path or 'the value'} is null, which {describe(node)} is not")
-            self.literal(write_long(null), path)
+            self.number(null, path)
         elif len(values) > 1 and wide is None:
             self._members(array, node, path, null)
         else:
             chosen = values[0]
             if wide is not None:
-                chosen = next(e for e in values if isinstance(e, Primitive) and e.type == wide)
+                chosen = next(each for each in values if each.kind == wide)
             branch = node.branches.index(chosen)
             column = self._column(array, chosen, path)
             end = self._optional(column, path, branch, null)
@@ -201,7 +208,7 @@ class _Batch:
     def _optional(self, column: int, path: str, branch: int, null: int | None) -> int | None:
         if null is None:
             self.emit(op.REQUIRED, path, column)
-            self.literal(write_long(branch), path)
+            self.number(branch, path)
             return None
         self.branches += [branch, null]
         return self.emit(op.OPTIONAL, path, column, b=len(self.branches) - 2)
@@ -227,19 +234,19 @@ class _Batch:
         leaving = []
         for index, (each, branch) in enumerate(zip(fields, values, strict=True)):
             self.members[first + index] = (places[index], len(self.program))
-            self.literal(write_long(node.branches.index(branch)), path)
+            self.number(node.branches.index(branch), path)
             self.value(each, branch, f"{path}.member{index}", checked=True)
             leaving.append(self.emit(op.JUMP, path))
         if null is not None:
             self.members[first + len(values)] = (column, len(self.program))
-            self.literal(write_long(null), path)
+            self.number(null, path)
         for jump in leaving:
             self.program[jump][op.A] = len(self.program)
 
-    def _column(self, array: pa.Array, node: Node, path: str) -> int:
+    def _column(self, array: pa.Array, node: AvroType, path: str) -> int:
         """The elements in the form that the instructions of `node` read."""
         try:
-            return _packed(self.packing, array, node)
+            return _packed(self.packing, array, node, path)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise ConfigError(
                 f"{path or 'the value'} is {array.type} and cannot be written as "
@@ -247,36 +254,37 @@ class _Batch:
             ) from None
 
 
-def _packed(packing: Packing, array: pa.Array, node: Node) -> int:
+def _packed(packing: Packing, array: pa.Array, node: AvroType, path: str) -> int:
+    kind, logical = array.type, logical_type(node)
     match node:
-        case Record() if pa.types.is_struct(array.type):
+        case Record() if pa.types.is_struct(kind):
             return packing.add(array)
-        case Array() if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+        case Array() if pa.types.is_list(kind) or pa.types.is_large_list(kind):
             return packing.add(array, offsets=array.offsets)
-        case Map() if pa.types.is_map(array.type) and pa.types.is_string(array.type.key_type):
+        case Map() if pa.types.is_map(kind) and pa.types.is_string(kind.key_type):
             return packing.add(array, offsets=array.offsets)
-        case Enum() if _is_text(array.type):
-            symbols = pa.array(node.symbols, array.type)
+        case Enum() if _is_text(kind):
+            symbols = pa.array(node.symbols, kind)
             found = pc.index_in(array, value_set=symbols).fill_null(-1)
             return packing.add(array, words=found.to_numpy().astype(np.int64))
-        case Primitive(logical="decimal") | Fixed(logical="decimal"):
-            return _packed_decimal(packing, array, node)
-        case Fixed() if _is_bytes(array.type):
+        case Primitive() | Fixed() if logical == "decimal":
+            return _packed_decimal(packing, array.cast(decimal_type(node, path)), node)
+        case Fixed() if _is_bytes(kind):
             return packing.add_bytes(array)
-        case Primitive(type="string") if _is_text(array.type):
+        case Primitive(kind="string") if _is_text(kind):
             return packing.add_bytes(array)
-        case Primitive(type="bytes") if _is_text(array.type) or _is_bytes(array.type):
+        case Primitive(kind="bytes") if _is_text(kind) or _is_bytes(kind):
             return packing.add_bytes(array)
-        case Primitive(type="int", logical="date" | None) if pa.types.is_date32(array.type):
+        case Primitive(kind="int") if pa.types.is_date32(kind) and logical in ("date", None):
             return packing.add(array, words=_integers(array, pa.int32()))
-        case Primitive(type="long") if pa.types.is_timestamp(array.type):
-            micros = _integers(array.cast(pa.timestamp("us", array.type.tz)), pa.int64())
-            millis = node.logical in _MILLISECONDS
+        case Primitive(kind="long") if pa.types.is_timestamp(kind):
+            micros = _integers(array.cast(pa.timestamp("us", kind.tz)), pa.int64())
+            millis = logical in _MILLISECONDS
             return packing.add(array, words=micros // 1000 if millis else micros)
-        case Primitive(type="long", logical="time-micros") if pa.types.is_time64(array.type):
+        case Primitive() if pa.types.is_time64(kind) and logical == "time-micros":
             nanos = _integers(array.cast(pa.time64("ns")), pa.int64())
             return packing.add(array, words=nanos // 1000)
-        case Primitive(type=name) if name in _CASTS and _CASTS[name][0](array.type):
+        case Primitive(kind=name) if name in _CASTS and _CASTS[name][0](kind):
             return _packed_number(packing, array.cast(_CASTS[name][1]))
     raise pa.ArrowInvalid("the types do not match")
 
@@ -294,8 +302,7 @@ def _integers(array: pa.Array, kind: pa.DataType) -> NDArray[np.int64]:
 
 
 def _packed_decimal(packing: Packing, array: pa.Array, node: Primitive | Fixed) -> int:
-    cast = array.cast(pa.decimal128(node.precision, node.scale))
-    raw = np.frombuffer(cast.buffers()[1], dtype=np.uint8)[16 * cast.offset :][: 16 * len(cast)]
+    raw = np.frombuffer(array.buffers()[1], dtype=np.uint8)[16 * array.offset :][: 16 * len(array)]
     if isinstance(node, Primitive):
         return packing.add(array, words=raw.view(np.int64))
     # The precision fits the size, or the schema would not call it a decimal.
@@ -316,14 +323,17 @@ def _is_bytes(kind: pa.DataType) -> bool:
     return bool(binary or pa.types.is_fixed_size_binary(kind))
 
 
-def _absent(schema: Field, path: str) -> bytes:
+def _default(schema: Field, path: str) -> bytes:
     """What is written for a field that the column does not have."""
-    if schema.has_default:
-        return encode_default(schema.type, schema.default)
-    if isinstance(schema.type, Union):
-        for index, branch in enumerate(schema.type.branches):
-            if is_null(branch):
-                return write_long(index)
-    raise ConfigError(
-        f"the column has no field {path}, and the schema gives it neither a default nor null"
-    )
+    default = schema.default
+    if default is NO_DEFAULT:
+        default = None
+        if not (isinstance(schema.type, Union) and "null" in schema.type.tags):
+            raise ConfigError(
+                f"the column has no field {path}, "
+                "and the schema gives it neither a default nor null"
+            )
+    try:
+        return encode_default(schema.type, default)
+    except InvalidValue as fault:
+        raise ConfigError(f"the default of {path} is not of its type: {fault}") from None

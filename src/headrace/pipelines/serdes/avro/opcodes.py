@@ -43,7 +43,7 @@ BOOLEAN: Final = 12
 FLOAT_TO_FLOAT32: Final = 13
 FLOAT_TO_FLOAT64: Final = 14
 DOUBLE_TO_FLOAT64: Final = 15
-DECIMAL: Final = 16  # A: size of the fixed, or -1: counted bytes; B: its bound in the limits
+DECIMAL: Final = 16  # A: size of the fixed, or -1: counted bytes; B: its entry in the decimals
 LAST_VALUE: Final = DECIMAL
 
 # Values that the reader does not want.
@@ -75,6 +75,10 @@ RESUME: Final = 33
 FAIL: Final = 34  # a branch that the reader has no place for
 END: Final = 35
 
+# A value that goes to several columns: it is read as often, each time from where it begins.
+MARK: Final = 36
+AGAIN: Final = 37  # A: 1 for the last time
+
 # What the kernel answers.
 DONE: Final = 0
 NO_ROOM: Final = 1
@@ -92,6 +96,16 @@ DECIMAL_TOO_LARGE: Final = 12
 UNRESOLVED: Final = 13
 BYTES_LEFT: Final = 14
 NOT_A_BOOLEAN: Final = 15
+NOT_EXACT: Final = 16
+
+# An entry of the decimals. The bound is for the number as it is read if digits are appended, and
+# for the result if digits are dropped.
+SHIFT: Final = 0  # digits that are appended to the number; if it is negative, dropped
+BOUND_HIGH: Final = 1
+BOUND_LOW: Final = 2
+DECIMAL_FIELDS: Final = 3
+MAX_DECIMAL_BITS: Final = 127
+"""Of the magnitude, as it is read."""
 
 MICROS_OF_A_DAY: Final = 86_400_000_000
 MAX_DEPTH: Final = 512

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import Column
 
-    from headrace.pipelines.serdes.avro.resolution import Program
+    from headrace.pipelines.serdes.avro.program import Program
     from headrace.pipelines.serdes.values import ValueDecoder
 
 _PACKAGE: Final = "org.apache.spark.sql.catalyst.expressions"
@@ -127,6 +127,7 @@ def _machine(context: SparkContext, machine_class: Any, decoder: ValueDecoder) -
         _words(_column_table(program)),
         _words(program.jumps),
         _words(program.symbols),
+        _words(program.decimals[:, opcodes.SHIFT]),
         bytearray(program.pool.tobytes()),
         "\0".join(text for place in program.places for text in place),
         "\0".join(REASONS.get(reason, "") for reason in range(max(REASONS) + 1)),

@@ -15,16 +15,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace.pipelines.serdes.kernels import (
-    Bytes,
-    Memory,
-    Words,
-    compiled,
-    inlined,
-    read_varint,
-    signed,
-    write_nulls,
-)
+from headrace.pipelines.kernels.compilation import compiled, inlined
+from headrace.pipelines.kernels.memory import Bytes, Words, borrowed
+from headrace.pipelines.serdes.kernels import Memory, read_varint, signed, write_nulls
 from headrace.pipelines.serdes.layout import CAPACITY, OFFSETS, VALID
 from headrace.pipelines.serdes.protobuf import wire
 from headrace.pipelines.serdes.protobuf.field_kernel import (
@@ -266,6 +259,9 @@ def decode_rows(
 
     From byte `constants` on the data holds the pool, in which defaults are read like values.
     """
+    tables, columns, memory, data, spans, stack = borrowed(
+        (tables, columns, memory, data, spans, stack)
+    )
     for row in range(first, spans.shape[0]):
         if spans[row, 0] < 0:
             write_nulls(columns, 0, row, memory[0], memory[1], memory[2])

@@ -27,7 +27,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace.pipelines.serdes.kernels import Bytes, Words, compiled, inlined
+from headrace.pipelines.kernels import varints
+from headrace.pipelines.kernels.compilation import compiled, inlined
+from headrace.pipelines.kernels.memory import Bytes, Words, address_of, borrowed
+from headrace.pipelines.kernels.varints import varint_size, zigzag
 
 VARINT: Final = 0
 ZIGZAG: Final = 1
@@ -65,17 +68,9 @@ MAX_VALUE_BYTES: Final = 40
 @inlined
 def write_varint(value: Any, out: Bytes, end: int) -> int:
     """Writes a varint that ends before `end`; answers where it begins."""
-    size = 1
-    rest = value >> np.uint64(7)
-    while rest > np.uint64(0):
-        size += 1
-        rest >>= np.uint64(7)
-    rest = value
-    for index in range(size):
-        more = np.uint64(0x80) if index < size - 1 else np.uint64(0)
-        out[end - size + index] = np.uint8((rest & np.uint64(0x7F)) | more)
-        rest >>= np.uint64(7)
-    return end - size
+    begin = end - varint_size(value)
+    varints.write_varint(address_of(out) + begin, value)
+    return begin
 
 
 @inlined
@@ -130,7 +125,7 @@ def encode_scalar(
     if code == VARINT:
         position = write_varint(np.uint64(value), out, position)
     elif code == ZIGZAG:
-        position = write_varint(np.uint64((value << 1) ^ (value >> 63)), out, position)
+        position = write_varint(zigzag(value), out, position)
     else:
         size = 4 if code == FOUR else 8
         position -= size
@@ -211,6 +206,9 @@ def encode_rows(
     stack: Words,
 ) -> tuple[int, int, int]:
     """Writes the rows below `first` backwards; answers (reason, rows left, instruction)."""
+    program, columns, memory, present, out, starts, stack = borrowed(
+        (program, columns, memory, present, out, starts, stack)
+    )
     for left in range(first, 0, -1):
         row = left - 1
         position = starts[left]

@@ -9,18 +9,17 @@ from typing import Any, Final
 
 import numpy as np
 
+from headrace.pipelines.kernels.compilation import inlined
+from headrace.pipelines.kernels.memory import Bytes, Words
+from headrace.pipelines.kernels.varints import unzigzag
 from headrace.pipelines.serdes.kernels import (
-    Bytes,
     Memory,
-    Words,
     copy,
-    inlined,
     is_utf8,
     read_varint,
     read_word,
     signed,
     signed32,
-    unzigzag,
 )
 from headrace.pipelines.serdes.layout import CAPACITY, DATA, OFFSETS, VALID
 from headrace.pipelines.serdes.protobuf import wire

@@ -1,13 +1,11 @@
-"""A writer's and a reader's schema, resolved to a program for the decoding kernel.
+"""The program by which the decoding kernel reads a writer's values into a reader's columns.
 
-The rules are those of the Avro specification, "Schema Resolution": fields meet by name or by the
-reader's alias, in any order; the reader's new fields take their defaults; int, long, float and
-double widen, string and bytes stand for each other; unions are resolved branch by branch, an enum's
-new symbols fall back to the reader's default. What can never be read is refused here; a union's
-branch that the reader has no place for fails only when a value takes it.
+Which types meet, and how, is found by `headrace.schemas.avro.resolution`, as for the registry. What
+can never be read is rejected here, in the registry's words; a branch of the writer's union that the
+reader cannot read fails only when a value takes it.
 
-Two things go beyond the specification, for the sake of what was meant: a timestamp in milliseconds
-that is read as one in microseconds is converted, and decimals of different scale are refused.
+Two things go beyond the types, for the sake of what was meant: a timestamp in milliseconds that is
+read as one in microseconds is converted, and so is a decimal that is read with another scale.
 """
 
 from __future__ import annotations
@@ -24,29 +22,29 @@ from headrace.errors import ConfigError
 from headrace.pipelines.serdes import layout
 from headrace.pipelines.serdes.avro import opcodes as op
 from headrace.pipelines.serdes.avro.columns import ColumnBuilder, is_null, value_branches, widest
-from headrace.pipelines.serdes.avro.matching import (
-    Unresolvable,
-    check_meeting,
-    choose_branch,
-    least_bytes,
-    matching_fields,
-)
-from headrace.pipelines.serdes.avro.schema import (
+from headrace.pipelines.serdes.avro.schema import describe
+from headrace.pipelines.serdes.layout import Column
+from headrace.schemas import incompatible
+from headrace.schemas.avro.defaults import encode_default
+from headrace.schemas.avro.logical import decimal_digits, logical_type
+from headrace.schemas.avro.resolution import Resolution, resolve, resolve_own
+from headrace.schemas.avro.schema import (
     Array,
+    AvroType,
     Enum,
     Field,
     Fixed,
     Map,
-    Node,
+    Missing,
     Primitive,
     Record,
     Union,
-    describe,
-    encode_default,
 )
-from headrace.pipelines.serdes.layout import Column
+from headrace.schemas.incompatible import Incompatibility
+from headrace.schemas.model import InvalidSchema, InvalidValue
 
 MAX_INSTRUCTIONS: Final = 200_000
+_SHOWN_FAULTS: Final = 3
 
 Place = tuple[str, str]
 """The path of a field, and what is expected there."""
@@ -89,13 +87,13 @@ class Program:
     instructions: NDArray[np.int64]
     jumps: NDArray[np.int64]
     symbols: NDArray[np.int64]
-    limits: NDArray[np.uint64]
+    decimals: NDArray[np.int64]
     pool: NDArray[np.uint8]
     places: tuple[Place, ...]
 
 
 def compile_program(
-    writer: Node, reader: Node, *, recursion: int = -1, union_prefix: str | None = None
+    writer: AvroType, reader: AvroType, *, recursion: int = -1, union_prefix: str | None = None
 ) -> Program:
     """The program that reads values of `writer` into the columns of `reader`."""
     builder = ColumnBuilder(recursion=recursion, union_prefix=union_prefix)
@@ -103,14 +101,28 @@ def compile_program(
     assert root is not None, "only what is below a record can be dropped"
     root.nullable = root.kind != layout.NOTHING
     columns = layout.number(root)
-    compiler = _Compiler(builder.below)
     try:
-        compiler.value(writer, reader, root)
-    except Unresolvable as error:
+        found = resolve_own(reader) if writer is reader else resolve(writer, reader)
+    except InvalidSchema as fault:
+        raise ConfigError(str(fault)) from None
+    if found.is_refused:
         raise ConfigError(
-            f"values of the writer's schema cannot be read by the reader's: {error}"
-        ) from None
+            "values of the writer's schema cannot be read by the reader's: "
+            f"{_in_words(found.faults)}"
+        )
+    compiler = _Compiler(builder.below)
+    compiler.value(found, root)
     return compiler.finish(tuple(columns))
+
+
+def _in_words(faults: list[Incompatibility]) -> str:
+    shown = []
+    for each in faults[:_SHOWN_FAULTS]:
+        description = incompatible.describe(each, reader="reader's", writer="writer's")
+        shown.append(f"{each.kind} {description}")
+    if len(faults) > _SHOWN_FAULTS:
+        shown.append(f"and {len(faults) - _SHOWN_FAULTS} more")
+    return "; ".join(shown)
 
 
 @dataclass(slots=True)
@@ -120,7 +132,7 @@ class _Compiler:
     places: list[Place] = field(default_factory=list)
     jumps: list[int] = field(default_factory=list)
     symbols: list[tuple[int, int]] = field(default_factory=list)
-    limits: list[tuple[int, int]] = field(default_factory=list)
+    decimals: list[tuple[int, int, int]] = field(default_factory=list)
     pool: bytearray = field(default_factory=bytearray)
     skipped: dict[Record, list[int]] = field(default_factory=dict)
     """Records that are skipped, and the calls that wait for their routine."""
@@ -143,7 +155,7 @@ class _Compiler:
             routines[record] = len(self.instructions)
             for each in record.fields:
                 self.skip(each.type, each.name)
-            self.emit(op.RETURN, (record.name, ""))
+            self.emit(op.RETURN, (record.name.full, ""))
         for record, calls in self.skipped.items():
             for call in calls:
                 self.instructions[call][op.A] = routines[record]
@@ -152,84 +164,87 @@ class _Compiler:
             np.array(self.instructions, dtype=np.int64),
             np.array(self.jumps, dtype=np.int64),
             np.array(self.symbols, dtype=np.int64).reshape(-1, 2),
-            np.array(self.limits, dtype=np.uint64).reshape(-1, 2),
+            np.array(self.decimals, dtype=np.int64).reshape(-1, op.DECIMAL_FIELDS),
             np.frombuffer(bytearray(self.pool), dtype=np.uint8),
             tuple(self.places),
         )
 
-    def value(self, writer: Node, reader: Node, column: Column) -> None:
-        if isinstance(writer, Union):
-            place = (column.path, describe(writer))
-            self._branches(writer, place, lambda each: self.value(each, reader, column))
-        elif isinstance(reader, Union):
-            self._into_union(writer, reader, column)
-        else:
-            check_meeting(writer, reader, column.path)
-            self._same_kind(writer, reader, column)
-
-    def _same_kind(self, writer: Node, reader: Node, column: Column) -> None:
-        place = (column.path, describe(writer))
-        match writer, reader:
-            case Record(), Record():
-                self._record(writer, reader, column)
-            case Array(), Array():
-                items = column.children[0]
+    def value(self, step: Resolution, column: Column) -> None:
+        place = (column.path, describe(step.writer))
+        match step.writer, step.reader:
+            case Union() as writer, _:
+                self._branches(writer, place, lambda index: self._branch(step.parts[index], column))
+            case _, Union() as reader:
+                self._into_union(step.parts[0], reader, column)
+            case Record() as writer, Record() as reader:
+                self._record(step, writer, reader, column)
+            case Array() as writer, _:
                 self._loop(
                     (op.LIST, op.NEXT),
                     place,
-                    least_bytes(writer.items),
-                    lambda: self.value(writer.items, reader.items, items),
+                    _least_bytes(writer.items),
+                    lambda: self.value(step.parts[0], column.children[0]),
                     column.index,
                 )
-            case Map(), Map():
-                self._map(writer, reader, column)
-            case Enum(), Enum():
+            case Map() as writer, _:
+                self._map(step, writer, column)
+            case Enum() as writer, Enum() as reader:
                 self._enum(writer, reader, column)
-            case Fixed(), Fixed():
-                self._bytes(column, place, writer.size)
-            case Primitive(), Primitive():
+            case Fixed() as writer, reader:
+                self._bytes(writer, reader, column, writer.size)
+            case Primitive() as writer, reader:
                 self._primitive(writer, reader, column)
 
-    def _record(self, writer: Record, reader: Record, column: Column) -> None:
+    def _record(self, step: Resolution, writer: Record, reader: Record, column: Column) -> None:
         if column.nullable:
             self.emit(op.STRUCT, (column.path, describe(writer)), column.index)
-        wanted = matching_fields(writer, reader)
-        for index, each in enumerate(writer.fields):
-            target = self.below.get((column, wanted.get(index, -1)))
-            if target is None:
-                self.skip(each.type, _below(column.path, each))
-            else:
-                self.value(each.type, reader.fields[wanted[index]].type, target)
-        for index in sorted(set(range(len(reader.fields))) - set(wanted.values())):
+        takers: dict[str, list[tuple[Resolution, Column]]] = {}
+        for index, (source, part) in step.fields.items():
             target = self.below.get((column, index))
             if target is not None:
-                self._default(reader.fields[index], target)
+                takers.setdefault(source.name, []).append((part, target))
+        for each in writer.fields:
+            path = f"{column.path}.{each.name}" if column.path else each.name
+            self._field(each, takers.get(each.name, []), path)
+        for index, each in enumerate(reader.fields):
+            target = self.below.get((column, index))
+            if index not in step.fields and target is not None:
+                self._default(each, target)
+
+    def _field(self, writer: Field, takers: list[tuple[Resolution, Column]], path: str) -> None:
+        """A field goes to all of the reader's that its name and their aliases match, or to none."""
+        place = (path, describe(writer.type))
+        if not takers:
+            self.skip(writer.type, path)
+        if len(takers) > 1:
+            self.emit(op.MARK, place)
+        for number, (part, target) in enumerate(takers, 1):
+            if number > 1:
+                self.emit(op.AGAIN, place, a=number == len(takers))
+            self.value(part, target)
 
     def _default(self, reader: Field, column: Column) -> None:
-        if not reader.has_default:
-            raise Unresolvable(
-                f"{column.path} is not in the writer's schema and has no default in the reader's"
-            )
+        assert not isinstance(reader.default, Missing), "the resolution has seen to it"
         try:
             raw = encode_default(reader.type, reader.default)
-        except (TypeError, ValueError, AttributeError, KeyError) as error:
-            raise ConfigError(f"the default of {column.path} is not of its type: {error}") from None
+        except InvalidValue as fault:
+            raise ConfigError(f"the default of {column.path} is not of its type: {fault}") from None
         start = len(self.pool)
         self.pool += raw
         place = (column.path, "the default")
         self.emit(op.DEFAULT, place, a=start, b=start + len(raw))
-        self.value(reader.type, reader.type, column)
+        self.value(resolve_own(reader.type), column)
         self.emit(op.RESUME, place)
 
-    def _map(self, writer: Map, reader: Map, column: Column) -> None:
+    def _map(self, step: Resolution, writer: Map, column: Column) -> None:
         keys, values = column.children[0].children
 
         def entry() -> None:
             self.emit(op.TEXT, (keys.path, "string"), keys.index)
-            self.value(writer.values, reader.values, values)
+            self.value(step.parts[0], values)
 
         place = (column.path, describe(writer))
-        self._loop((op.LIST, op.NEXT), place, 1 + least_bytes(writer.values), entry, column.index)
+        self._loop((op.LIST, op.NEXT), place, 1 + _least_bytes(writer.values), entry, column.index)
 
     def _loop(
         self,
@@ -257,68 +272,62 @@ class _Compiler:
         place = (column.path, describe(writer))
         self.emit(op.ENUM, place, column.index, first, len(writer.symbols))
 
-    def _bytes(self, column: Column, place: Place, size: int) -> None:
+    def _bytes(self, writer: AvroType, reader: AvroType, column: Column, size: int) -> None:
+        place = (column.path, describe(writer))
         if column.kind == layout.DECIMAL:
-            bound = 10**column.type.precision
-            self.limits.append((bound >> 64, bound & (1 << 64) - 1))
-            self.emit(op.DECIMAL, place, column.index, size, len(self.limits) - 1)
+            self.decimals.append(_decimal(writer, reader))
+            self.emit(op.DECIMAL, place, column.index, size, len(self.decimals) - 1)
         elif size != _COUNTED:
             self.emit(op.FIXED, place, column.index, size)
         else:
             text = column.type == pa.string()
             self.emit(op.TEXT if text else op.OPAQUE, place, column.index)
 
-    def _primitive(self, writer: Primitive, reader: Primitive, column: Column) -> None:
+    def _primitive(self, writer: Primitive, reader: AvroType, column: Column) -> None:
         place = (column.path, describe(writer))
-        if writer.type == "null":
+        if writer.kind == "null":
             self.emit(op.NULLS, place, column.index)
-        elif writer.type in ("bytes", "string"):
-            self._bytes(column, place, _COUNTED)
+        elif writer.kind in ("bytes", "string"):
+            self._bytes(writer, reader, column, _COUNTED)
         elif pa.types.is_time(column.type):
             self.emit(op.LONG_TO_TIME, place, column.index)
         else:
-            self.emit(
-                _NUMBERS[writer.type, column.kind], place, column.index, _scale(writer, reader)
-            )
+            unit = _unit(writer, reader) if pa.types.is_timestamp(column.type) else 1
+            self.emit(_NUMBERS[writer.kind, column.kind], place, column.index, unit)
 
     # Unions
 
-    def _branches(self, writer: Union, place: Place, body: Callable[[Node], None]) -> None:
+    def _branches(self, writer: Union, place: Place, body: Callable[[int], None]) -> None:
         """One piece of program per branch of the writer's union, of which a value takes one."""
         first = len(self.jumps)
         self.jumps += [0] * len(writer.branches)
         self.emit(op.UNION, place, a=first, b=len(writer.branches))
         leaving = []
-        for index, branch in enumerate(writer.branches):
-            self.jumps[first + index] = start = len(self.instructions)
-            try:
-                body(branch)
-            except Unresolvable as error:
-                self._forget(start)
-                self.emit(op.FAIL, (place[0], str(error)))
+        for index in range(len(writer.branches)):
+            self.jumps[first + index] = len(self.instructions)
+            body(index)
             leaving.append(self.emit(op.JUMP, place))
         for jump in leaving:
             self.instructions[jump][op.A] = len(self.instructions)
 
-    def _forget(self, start: int) -> None:
-        del self.instructions[start:], self.places[start:]
-        for calls in self.skipped.values():
-            calls[:] = [call for call in calls if call < start]
-
-    def _into_union(self, writer: Node, reader: Union, column: Column) -> None:
-        branch = choose_branch(writer, reader, column.path)
-        values = value_branches(reader)
-        if is_null(branch):
-            self.emit(op.NULLS, (column.path, "null"), column.index)
-        elif len(values) == 1:
-            self.value(writer, branch, column)
-        elif (wide := widest(reader)) is not None:
-            self.value(writer, Primitive(wide), column)
+    def _branch(self, part: Resolution, column: Column) -> None:
+        if part.is_refused:
+            self.emit(op.FAIL, (column.path, _in_words(part.faults)))
         else:
-            self._into_member(writer, branch, values.index(branch), column)
+            self.value(part, column)
 
-    def _into_member(self, writer: Node, branch: Node, position: int, column: Column) -> None:
-        place = (column.path, describe(writer))
+    def _into_union(self, step: Resolution, reader: Union, column: Column) -> None:
+        """The value of one branch of the reader's union."""
+        values = value_branches(reader)
+        if is_null(step.reader):
+            self.emit(op.NULLS, (column.path, "null"), column.index)
+        elif len(values) == 1 or widest(reader) is not None:
+            self.value(step, column)
+        else:
+            self._into_member(step, values.index(step.reader), column)
+
+    def _into_member(self, step: Resolution, position: int, column: Column) -> None:
+        place = (column.path, describe(step.writer))
         chosen = self.below.get((column, position))
         if column.nullable:
             self.emit(op.STRUCT, place, column.index)
@@ -326,33 +335,33 @@ class _Compiler:
             if member is not chosen:
                 self.emit(op.NULLS, place, member.index)
         if chosen is None:
-            self.skip(writer, column.path)
+            self.skip(step.writer, column.path)
         else:
-            self.value(writer, branch, chosen)
+            self.value(step, chosen)
 
     # What the reader does not want
 
-    def skip(self, writer: Node, path: str) -> None:
+    def skip(self, writer: AvroType, path: str) -> None:
         place = (path, describe(writer))
         match writer:
-            case Primitive(type="null"):
+            case Primitive(kind="null"):
                 pass
-            case Primitive(type=name) if name in _SKIPS:
+            case Primitive(kind=name) if name in _SKIPS:
                 self.emit(_SKIPS[name], place)
-            case Primitive(type=name):
+            case Primitive(kind=name):
                 self.emit(op.SKIP_FIXED, place, a=_SIZES[name])
             case Fixed():
                 self.emit(op.SKIP_FIXED, place, a=writer.size)
             case Enum():
                 self.emit(op.SKIP_INT, place)
             case Array():
-                least, codes = least_bytes(writer.items), (op.SKIP_LIST, op.SKIP_NEXT)
+                least, codes = _least_bytes(writer.items), (op.SKIP_LIST, op.SKIP_NEXT)
                 self._loop(codes, place, least, lambda: self.skip(writer.items, f"{path}[]"))
             case Map():
-                least, codes = 1 + least_bytes(writer.values), (op.SKIP_LIST, op.SKIP_NEXT)
+                least, codes = 1 + _least_bytes(writer.values), (op.SKIP_LIST, op.SKIP_NEXT)
                 self._loop(codes, place, least, lambda: self._skip_entry(writer, path))
             case Union():
-                self._branches(writer, place, lambda each: self.skip(each, path))
+                self._branches(writer, place, lambda index: self.skip(writer.branches[index], path))
             case Record():
                 call = self.emit(op.CALL, place)
                 self.skipped.setdefault(writer, []).append(call)
@@ -362,12 +371,36 @@ class _Compiler:
         self.skip(writer.values, f"{path}{{}}")
 
 
-def _below(path: str, field: Field) -> str:
-    return f"{path}.{field.name}" if path else field.name
+def _decimal(writer: AvroType, reader: AvroType) -> tuple[int, int, int]:
+    """What the kernel must know of a decimal, in the order of `opcodes`."""
+    digits = decimal_digits(reader)
+    assert digits is not None, "its column says so"
+    precision, scale = digits
+    # Bytes that only the reader calls a decimal are taken at its word.
+    _, written = decimal_digits(writer) or digits
+    shift = scale - written
+    bound = 10 ** max(0, precision - max(0, shift))
+    low = bound & (1 << 64) - 1
+    return shift, bound >> 64, low - (1 << 64) if low >> 63 else low
 
 
-def _scale(writer: Primitive, reader: Primitive) -> int:
-    """Columns of timestamps are in microseconds; who names the writer's unit is believed."""
-    if reader.logical not in _UNITS:
-        return 1
-    return _UNITS.get(writer.logical, _UNITS[reader.logical])
+def _unit(writer: AvroType, reader: AvroType) -> int:
+    """Microseconds in the unit of a timestamp; who names the writer's unit is believed."""
+    return _UNITS.get(logical_type(writer), _UNITS[logical_type(reader)])
+
+
+def _least_bytes(node: AvroType, inside: tuple[Record, ...] = ()) -> int:
+    """The fewest bytes that a value can have; what is recursive counts as nothing."""
+    match node:
+        case Primitive():
+            return {"null": 0, "float": 4, "double": 8}.get(node.kind, 1)
+        case Fixed():
+            return node.size
+        case Union():
+            return 1 + min((_least_bytes(each, inside) for each in node.branches), default=0)
+        case Record():
+            if node in inside:
+                return 0
+            return sum(_least_bytes(each.type, (*inside, node)) for each in node.fields)
+        case _:
+            return 1
