@@ -18,6 +18,7 @@ NO_EPOCH: Final = -1
 NO_TIMESTAMP: Final = -1
 NO_PRODUCER_ID: Final = -1
 NO_SEQUENCE: Final = -1
+NO_LEADER: Final = -1
 
 ZERO_UUID: Final = UUID(int=0)
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from headrace.cluster.controller import Policy, balance_leaders, decide, take_over
 from headrace.cluster.image import (
-    NO_LEADER,
     BrokerConfigChanged,
     BrokerRegistered,
     BrokerUnregistered,
@@ -25,7 +24,7 @@ from headrace.cluster.image import (
 from headrace.cluster.partitions import replicas_lost, shut_down, step_down
 from headrace.cluster.reassignments import alter
 from headrace.cluster.topics import NewTopic, create_partitions
-from headrace.types import TopicPartition
+from headrace.types import NO_LEADER, TopicPartition
 from tests.cluster.clusters import (
     CLEAN,
     UNCLEAN,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.cluster.image import NO_LEADER, ClusterImage, PartitionChanged, PartitionImage
+from headrace.cluster.image import ClusterImage, PartitionChanged, PartitionImage
 from headrace.cluster.partitions import (
     change_isr,
     elect,
@@ -21,7 +21,7 @@ from headrace.cluster.partitions import (
 )
 from headrace.cluster.topics import NewTopic
 from headrace.errors import ClientFault, Error
-from headrace.types import TopicPartition
+from headrace.types import NO_LEADER, TopicPartition
 from tests.cluster.clusters import (
     CLEAN,
     UNCLEAN,

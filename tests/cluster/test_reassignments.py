@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.cluster.image import (
-    NO_LEADER,
     BrokerUnregistered,
     ClusterImage,
     PartitionChanged,
@@ -21,7 +20,7 @@ from headrace.cluster.partitions import change_isr
 from headrace.cluster.reassignments import alter, ongoing, plan_decommission, plan_reassignment
 from headrace.cluster.topics import NewTopic
 from headrace.errors import ClientFault, Error
-from headrace.types import TopicPartition
+from headrace.types import NO_LEADER, TopicPartition
 from tests.cluster.clusters import (
     Fixed,
     bring,

@@ -34,7 +34,7 @@ from headrace.client.retrying import PASSING, Deadline
 from headrace.client.settings import Address, ClientSettings
 from headrace.client.tls import tls_context
 from headrace.errors import Error, HeadraceError
-from headrace.types import NO_EPOCH, ZERO_UUID
+from headrace.types import NO_EPOCH, NO_LEADER, ZERO_UUID
 from headrace.wire.faults import MalformedMessage
 from headrace.wire.messages.find_coordinator import (
     Coordinator,
@@ -48,7 +48,6 @@ from headrace.wire.messages.metadata import (
     MetadataResponseTopic,
 )
 
-NO_LEADER: Final = -1
 FIRST_CONTACT_MS: Final = 10_000
 """How long to wait for a broker that never answered: it may be starting, or not exist at all."""
 

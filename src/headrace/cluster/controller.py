@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from headrace.cluster.image import (
-    NO_LEADER,
     BrokerConfigChanged,
     BrokerRegistered,
     BrokerUnregistered,
@@ -31,6 +30,7 @@ from headrace.cluster.image import (
 )
 from headrace.cluster.partitions import elect, with_leader
 from headrace.cluster.reassignments import advance
+from headrace.types import NO_LEADER
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from headrace.cluster.topic_names import collision_key
 
 Key = TypeVar("Key")
 
-NO_LEADER: Final = -1
 NO_CONTROLLER: Final = -1
 CORDONED_LOG_DIRS: Final = "cordoned.log.dirs"
 ALL_LOG_DIRS: Final = "*"

@@ -16,14 +16,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.cluster.image import (
-    NO_LEADER,
     Changes,
     ClusterImage,
     PartitionChanged,
     PartitionImage,
 )
 from headrace.errors import ClientFault, Error
-from headrace.types import TopicPartition
+from headrace.types import NO_LEADER, TopicPartition
 
 if TYPE_CHECKING:
     from headrace.cluster.controller import Policy

@@ -13,7 +13,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from headrace.cluster.image import (
-    NO_LEADER,
     Changes,
     ClusterImage,
     PartitionChanged,
@@ -22,7 +21,7 @@ from headrace.cluster.image import (
 from headrace.cluster.partitions import with_leader
 from headrace.cluster.placement import Chance, assign_replicas
 from headrace.errors import ClientFault, Error
-from headrace.types import TopicPartition
+from headrace.types import NO_LEADER, TopicPartition
 
 
 def alter(

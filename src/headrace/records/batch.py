@@ -42,6 +42,9 @@ LENGTH_END: Final = 12
 MAGIC_AT: Final = 16
 CHECKED_AT: Final = 21
 """Where the CRC starts to cover."""
+ATTRIBUTES_AT: Final = 22
+"""The lower byte of the attributes, which has all bits that are in use."""
+_PRODUCER_AT: Final = 43
 MIN_BATCH_LENGTH: Final = HEADER_SIZE - LENGTH_END
 
 CODEC_MASK: Final = 0x07
@@ -53,6 +56,7 @@ DELETE_HORIZON_BIT: Final = 0x40
 _PREFIX: Final = Struct(">qii")
 _UNCHECKED: Final = Struct(">qiibI")
 _CHECKED: Final = Struct(">hiqqqhii")
+_PRODUCER: Final = Struct(">qh")
 _LAST_CODEC: Final = max(Codec)
 _MAX_SEQUENCE: Final = 0x7FFFFFFF
 
@@ -283,6 +287,12 @@ def restamp(view: memoryview, *, timestamp_type: TimestampType, max_timestamp: i
     )
     crc = crc32c(view[HEADER_SIZE : header.size], crc32c(checked))
     return _UNCHECKED.pack(*header[:4], crc) + checked
+
+
+def producer_of(batch: Buffer) -> tuple[int, int]:
+    """The producer id and epoch of a batch, of which only its header need be there."""
+    producer_id, epoch = _PRODUCER.unpack_from(batch, _PRODUCER_AT)
+    return producer_id, epoch
 
 
 def seal(header: BatchHeader, payload: Buffer) -> bytes:

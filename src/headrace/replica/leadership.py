@@ -10,9 +10,7 @@ from typing import Final, NamedTuple
 
 from headrace.errors import Error
 from headrace.log import LogSlice
-from headrace.types import NO_EPOCH, BrokerId, LeaderEpoch, Offset
-
-NO_LEADER: Final = -1
+from headrace.types import NO_EPOCH, NO_LEADER, BrokerId, LeaderEpoch, Offset
 
 
 @dataclass(frozen=True, slots=True)

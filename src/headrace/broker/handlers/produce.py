@@ -36,9 +36,7 @@ from headrace.broker.net.call import LATER
 from headrace.broker.net.handler import Answer, Handler, Outcome
 from headrace.broker.net.portions import Portions
 from headrace.broker.transactions.produce_admission import (
-    ATTRIBUTES_AT,
     NONE_REFUSED,
-    TRANSACTIONAL_BIT,
     Admission,
     Refused,
     topic_name,
@@ -46,7 +44,7 @@ from headrace.broker.transactions.produce_admission import (
 from headrace.cluster.topic_names import INTERNAL_TOPICS
 from headrace.errors import ClientFault, Error, InvalidRecords
 from headrace.log import Heavy, Records, inspect
-from headrace.records.batch import CODEC_MASK
+from headrace.records.batch import ATTRIBUTES_AT, CODEC_MASK, TRANSACTIONAL_BIT
 from headrace.records.compression import Codec
 from headrace.replica.waiters import CommitWaiter
 from headrace.types import TopicPartition

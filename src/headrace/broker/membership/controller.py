@@ -25,7 +25,6 @@ from headrace.cluster.controller import (
 )
 from headrace.cluster.image import (
     NO_CONTROLLER,
-    NO_LEADER,
     BrokerRegistered,
     BrokerUnregistered,
     Change,
@@ -43,6 +42,7 @@ from headrace.coordination.tree import (
     TreeError,
 )
 from headrace.errors import ClientFault, HeadraceError
+from headrace.types import NO_LEADER
 
 if TYPE_CHECKING:
     from headrace.broker.membership.metadata import Metadata

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from headrace.cluster.image import NO_LEADER
 from headrace.errors import Error
+from headrace.types import NO_LEADER
 
 if TYPE_CHECKING:
     from headrace.broker.membership.metadata import Metadata

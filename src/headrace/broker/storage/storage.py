@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from headrace.broker.watching import logs
 from headrace.broker.watching.durations import Durations
-from headrace.cluster.image import NO_LEADER, PartitionImage
+from headrace.cluster.image import PartitionImage
 from headrace.errors import ClientFault, ConfigError, Error
 from headrace.log.directory import LogDirectory
 from headrace.log.placement import choose_directory
@@ -27,7 +27,7 @@ from headrace.replica.leadership import Leadership
 from headrace.replica.partition import Partition
 from headrace.replica.traffic import TopicTraffic
 from headrace.runtime.disk import NO_DESCRIPTOR, NO_ROOM, is_passing
-from headrace.types import ZERO_UUID, TopicPartition
+from headrace.types import NO_LEADER, ZERO_UUID, TopicPartition
 
 if TYPE_CHECKING:
     from headrace.cluster.image import ClusterImage, TopicImage

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final
 from headrace.broker.transactions.marker_outbox import MarkerOutboxes
 from headrace.broker.transactions.verification_guards import Guards
 from headrace.broker.watching import logs
-from headrace.cluster.image import NO_LEADER
 from headrace.coordinator.effects import TransactionMarkers
 from headrace.coordinator.host import HostState
 from headrace.errors import ClientFault, Error
 from headrace.records.control import EndTxnMarker, build_end_txn_marker
+from headrace.types import NO_LEADER
 
 if TYPE_CHECKING:
     from headrace.broker.groups.coordinators import Coordinators

@@ -6,7 +6,6 @@ committed, or on another one.
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.transactions.writes import (
@@ -18,7 +17,7 @@ from headrace.broker.transactions.writes import (
 )
 from headrace.coordinator.effects import ProducerIdentity
 from headrace.errors import ClientFault, Error
-from headrace.records.batch import HEADER_SIZE
+from headrace.records.batch import ATTRIBUTES_AT, HEADER_SIZE, TRANSACTIONAL_BIT, producer_of
 from headrace.types import ZERO_UUID, TopicPartition
 
 if TYPE_CHECKING:
@@ -31,10 +30,6 @@ if TYPE_CHECKING:
     from headrace.broker.transactions.transactions import Transactions
     from headrace.wire.messages.produce import ProduceRequest, TopicProduceData
 
-TRANSACTIONAL_BIT: Final = 0x10
-ATTRIBUTES_AT: Final = 22  # their low byte
-_PRODUCER_AT: Final = 43
-_PRODUCER: Final = Struct(">qh")
 _ABORTABLE_SINCE: Final = 11
 _ADDS_SINCE: Final = 12
 
@@ -151,7 +146,7 @@ class Admission:
                     continue  # refused for this when it is appended
                 if not records[ATTRIBUTES_AT] & TRANSACTIONAL_BIT:
                     continue
-                producer = ProducerIdentity(*_PRODUCER.unpack_from(records, _PRODUCER_AT))
+                producer = ProducerIdentity(*producer_of(records))
                 partition = self._storage.partitions.get(TopicPartition(name, data.index))
                 if (
                     partition is not None

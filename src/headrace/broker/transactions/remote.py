@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 from headrace.broker.net.peers import PeerUnreachable, error_named
 from headrace.broker.watching import logs
-from headrace.cluster.image import NO_LEADER
 from headrace.errors import ClientFault, Error
-from headrace.types import TopicPartition
+from headrace.types import NO_LEADER, TopicPartition
 from headrace.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,

@@ -22,7 +22,7 @@ from headrace.rest.v3.topic_metadata import (
     describe_topics,
     partitions_of,
 )
-from headrace.types import TopicPartition
+from headrace.types import NO_LEADER, TopicPartition
 from headrace.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
@@ -36,7 +36,6 @@ _NUMBERED: Final = f"{_PARTITIONS}/{{partition_id:int}}"
 table: Final = v3_table(tag="Partitions")
 
 TIMEOUT_MS: Final = 30_000
-_NO_LEADER: Final = -1
 _ENDS: Final = {"EARLIEST": EARLIEST, "LATEST": LATEST}
 
 
@@ -117,7 +116,7 @@ def _partition(links: Links, topic: str, partition: MetadataResponsePartition) -
         cluster_id=links.cluster_id,
         topic_name=topic,
         partition_id=partition.partition_index,
-        leader=None if leader == _NO_LEADER else links.related(*me, "replicas", leader),
+        leader=None if leader == NO_LEADER else links.related(*me, "replicas", leader),
         replicas=links.related(*me, "replicas"),
         reassignment=links.related(*me, "reassignment"),
     )
