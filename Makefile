@@ -10,7 +10,7 @@ JOBS   ?= 2
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-spark setup-dev demo test check format bench sim chaos parity conformance labs docs docs-test site lock clean
+.PHONY: help setup setup-spark setup-dev demo test check format bench sim thorough chaos parity conformance labs docs docs-test site lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -49,6 +49,9 @@ labs: setup-dev ## Short exercises that check their outcome; ARGS="lego single_n
 
 test: setup-dev ## Run every test, two files at a time; SEED=2 in another order, JOBS=0 in this process.
 	$(BIN)/python -m pytest --randomly-seed=$(SEED) --durations 25 -n $(JOBS) --dist loadfile $(ARGS)
+
+thorough: setup-dev ## What `make test` has a sample of: more seeds, examples, versions, clients. An hour.
+	HEADRACE_THOROUGH=1 $(BIN)/python -m pytest -m "thorough or hypothesis or seeds" -n $(JOBS) --dist loadfile $(ARGS)
 
 check: setup-dev ## Format, lint, types, layers.
 	$(BIN)/ruff format --check .

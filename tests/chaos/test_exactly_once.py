@@ -25,7 +25,9 @@ LEAST_INPUTS = 300
 
 @pytest.mark.slow
 @pytest.mark.timeout(SECONDS + 240)
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize(
+    "protocol", ["consumer", pytest.param("classic", marks=pytest.mark.thorough)]
+)
 @pytest.mark.spec("slides:E06", "slides:E08", "slides:E10", "admin:TX-04", "admin:TX-05")
 @pytest.mark.spec("book2:O-03", "book2:O-08", "book2:O-10", "book2:O-11", "book2:O-13")
 def test_exactly_once_under_kills(tmp_path: Path, protocol: str) -> None:

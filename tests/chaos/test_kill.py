@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from headrace.testing import Broker
 
-KILLS = int(os.environ.get("HEADRACE_KILLS", "40"))
+KILLS = int(os.environ.get("HEADRACE_KILLS", "15"))
 PARTITIONS = 3
 TOPIC = "killed"
 

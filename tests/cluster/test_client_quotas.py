@@ -29,6 +29,7 @@ from headrace.cluster.writing import ops_for
 from headrace.coordination.memory import MemoryStore
 from headrace.coordination.tree import Event, NodeEvent, Tree
 from headrace.errors import ClientFault, Error
+from tests.generated import examples
 
 ALICE: Entity = (("user", "alice"),)
 ALICE_ETL: Entity = (("user", "alice"), ("client-id", "etl"))
@@ -263,7 +264,7 @@ def test_every_broker_hears_of_a_change() -> None:
 ENTITIES = [ALICE, ALICE_ETL, ALICE_OTHERS, ETL, HOME]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     steps=st.lists(
         st.tuples(st.booleans(), st.sampled_from(ENTITIES), st.sampled_from([None, 1.0, 2.0])),

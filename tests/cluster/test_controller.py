@@ -38,6 +38,7 @@ from tests.cluster.clusters import (
     put,
     with_topics,
 )
+from tests.generated import examples
 
 THIRTEEN = [
     (2, 0, 1),
@@ -391,7 +392,7 @@ def upheaval(image: ClusterImage, data: st.DataObject, epoch: int) -> list[Chang
             return balance_leaders(image, imbalance_percentage=10)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(sets, min_size=1, max_size=4), st.booleans(), st.data())
 def test_decisions_never_break_the_rules(
     assignments: list[list[int]], unclean: bool, data: st.DataObject

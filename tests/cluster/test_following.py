@@ -51,6 +51,7 @@ from headrace.coordination.tree import Change as NodeChange
 from headrace.errors import ClientFault, CorruptData
 from headrace.types import TopicPartition
 from tests.cluster.clusters import CLEAN, broker, created, ids
+from tests.generated import examples
 
 
 def changed(*paths: str) -> list[NodeEvent]:
@@ -640,7 +641,7 @@ class World:
                 news = member.make_true(lambda image: decide(image, made, CLEAN))  # noqa: B023
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_every_image_becomes_true(data: st.DataObject) -> None:
     """Any decisions by three brokers, heard late, together and in halves: all end up the same."""

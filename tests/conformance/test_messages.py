@@ -12,6 +12,7 @@ from headrace.wire.registry import Api, all_apis
 from headrace.wire.schema import info
 from tests.conformance import kio_oracle as kio
 from tests.conformance.message_strategies import messages
+from tests.generated import examples
 
 # Kafka 4.3 marks this version unstable and does not offer it to clients.
 UNSTABLE = {("InitProducerId", 6)}
@@ -25,7 +26,7 @@ MESSAGE_VERSIONS = [
 every_message_version = pytest.mark.parametrize(("api", "kind", "version"), MESSAGE_VERSIONS)
 
 some_examples = settings(
-    max_examples=30,
+    max_examples=examples(5),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -84,6 +85,7 @@ def test_key_flexibility_and_header(api: Api, kind: str, version: int) -> None:
         assert (version >= declared.response_header_flexible) == (header_version == 1)
 
 
+@pytest.mark.seeds
 @pytest.mark.spec("admin:RQ-18")
 @every_message_version
 def test_bytes(api: Api, kind: str, version: int) -> None:

@@ -24,6 +24,7 @@ from headrace.coordination.tree import (
 from headrace.coordination.zookeeper import connect
 from headrace.coordination.zookeeper.server import ZooKeeperServer
 from tests.coordination.listening import Ear
+from tests.generated import examples
 
 _examples = itertools.count()
 
@@ -46,7 +47,9 @@ steps: st.SearchStrategy[list[Step]] = st.lists(
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(steps=steps)
 def test_memory_and_zookeeper_agree(zookeeper: ZooKeeperServer, steps: list[Step]) -> None:

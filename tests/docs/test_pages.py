@@ -14,7 +14,14 @@ import pytest
 from tests.docs.blocks import ROOT, pages, read
 from tests.docs.network import private_network
 
-LONG = {"operate/cluster.md", "operate/zookeeper.md", "develop/testing.md"}
+LONG = {
+    "develop/groups.md",
+    "develop/testing.md",
+    "operate/cluster.md",
+    "operate/operations.md",
+    "operate/zookeeper.md",
+    "start/command-line.md",
+}
 CHEAP = [
     page
     for page in pages()

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from headrace.log import LogConfig, Origin, PartitionLog
 from headrace.records.record import Record
 from headrace.testing import MemoryDisk
+from tests.generated import examples
 from tests.log.logs import NOW_MS, batch, new_disk, new_log, read_everything, reopened
 
 fractions = st.integers(0, 100)
@@ -166,5 +167,7 @@ class LogAndList(RuleBasedStateMachine):
         assert found == (None if first is None else (first.timestamp, first.offset))
 
 
-LogAndList.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+LogAndList.TestCase.settings = settings(
+    max_examples=examples(60), stateful_step_count=40, deadline=None
+)
 TestLogAndList = LogAndList.TestCase

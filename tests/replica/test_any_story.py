@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from headrace.log import LogConfig
 from headrace.replica.waiters import CommitWaiter
+from tests.generated import examples
 from tests.replica.cluster import (
     LAG_TIME_MAX_MS,
     Cluster,
@@ -232,7 +233,7 @@ class DurableReplicas(Replicas):
 
 
 _SETTINGS = settings(
-    max_examples=50,
+    max_examples=examples(50),
     stateful_step_count=60,
     deadline=None,
     suppress_health_check=list(HealthCheck),

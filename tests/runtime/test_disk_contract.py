@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from headrace.runtime.disk import Disk, read_all, write_atomically
 from headrace.runtime.os_disk import OsDisk
 from headrace.testing.memory_disk import MemoryDisk
+from tests.generated import examples
 
 
 @pytest.fixture(params=["os", "memory"])
@@ -248,7 +249,7 @@ steps = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(steps=steps)
 def test_the_twin_behaves_like_the_machine(
     steps: list[tuple[str, str, str, int, bytes]], tmp_path_factory: pytest.TempPathFactory

@@ -15,6 +15,7 @@ from typing import Final
 
 import pytest
 
+from tests.generated import examples
 from tests.simulation.world import World
 
 # A world takes seconds of a processor: minutes on a machine that is busy with much else.
@@ -30,7 +31,7 @@ FAILED_ONCE: Final = (
     *(1076, 1179, 1413),
 )
 BLOCK: Final = 50
-SEEDS: Final = int(os.environ.get("HEADRACE_SEEDS", "300"))
+SEEDS: Final = examples(100)
 BLOCKS: list[Sequence[int]] = [range(first, first + BLOCK) for first in range(1, SEEDS, BLOCK)]
 BLOCKS.append(FAILED_ONCE)
 if "HEADRACE_SEED" in os.environ:
@@ -41,6 +42,7 @@ def _name(seeds: Sequence[int]) -> str:
     return "failed-once" if seeds is FAILED_ONCE else f"{seeds[0]}-{seeds[-1]}"
 
 
+@pytest.mark.seeds
 @pytest.mark.parametrize("seeds", BLOCKS, ids=_name)
 def test_groups_and_transactions(seeds: Sequence[int]) -> None:
     """Whatever happens in whatever order, the invariants hold after every event."""

@@ -17,12 +17,13 @@ from headrace.errors import ClientFault, Error
 from headrace.log import LogConfig, PartitionLog
 from headrace.records.builder import BatchBuilder
 from headrace.testing import MemoryDisk
+from tests.generated import examples
 from tests.log.logs import NOW_MS, append, new_disk, new_log, read_everything, reopened
 
 # Every seed that ever failed: segments without their predecessors, torn ids, records that a second
 # power cut brought back.
 FAILED_ONCE = [1049, 1182, 1257, 1346, 1411, 1441, 1553, 1584, 1592, 1621, 1705]
-SEEDS = [*range(1, 61), *FAILED_ONCE]
+SEEDS = [*range(1, 1 + examples(30)), *FAILED_ONCE]
 if "HEADRACE_SEED" in os.environ:
     SEEDS = [int(os.environ["HEADRACE_SEED"])]
 STEPS = 150
@@ -142,6 +143,7 @@ class Life:
         assert [record.value for record in records] == self.written
 
 
+@pytest.mark.seeds
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_life_of_a_partition(seed: int) -> None:
     """Whatever happens in whatever order, the invariants hold after every event."""

@@ -45,6 +45,7 @@ from headrace.wire.messages.produce import (
 from headrace.wire.primitives import MAX_REQUEST_ITEMS
 from headrace.wire.types import Kept
 from tests.conformance.message_strategies import messages
+from tests.generated import examples
 from tests.wire.samples import EverythingRequest, Inner, SmallResponse
 
 
@@ -52,7 +53,7 @@ from tests.wire.samples import EverythingRequest, Inner, SmallResponse
 def test_every_type_round_trips(version: int) -> None:
     """All wire types, alone and in arrays, null and not, read back as they were written."""
 
-    @settings(max_examples=40, deadline=None, database=None)
+    @settings(max_examples=examples(40), deadline=None, database=None)
     @given(messages(EverythingRequest, version))
     def check(message: EverythingRequest) -> None:
         data = encode_bytes(message, version)

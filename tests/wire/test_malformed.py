@@ -15,10 +15,11 @@ from headrace.wire.registry import Api, all_apis
 from headrace.wire.schema import fields_of, info
 from headrace.wire.types import UUID_KIND, Fixed
 from tests.conformance.message_strategies import messages
+from tests.generated import examples
 from tests.wire.samples import EverythingRequest, SmallResponse
 
 many_examples = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -72,7 +73,7 @@ def test_mutations_and_truncations(api: Api) -> None:
 def test_every_prefix_is_refused(version: int) -> None:
     """A message that is cut anywhere is malformed; nothing is read as if it were whole."""
 
-    @settings(max_examples=5, deadline=None, database=None)
+    @settings(max_examples=examples(5), deadline=None, database=None)
     @given(messages(EverythingRequest, version))
     def check(message: EverythingRequest) -> None:
         data = encode_bytes(message, version)
@@ -124,7 +125,7 @@ def test_counts_are_measured_by_the_smallest_item(api: Api | None) -> None:
 def test_noise(version: int) -> None:
     """Random bytes are refused; the position that is returned never lies behind the buffer."""
 
-    @settings(max_examples=200, deadline=None, database=None)
+    @settings(max_examples=examples(200), deadline=None, database=None)
     @given(st.binary(max_size=200))
     def check(data: bytes) -> None:
         try:

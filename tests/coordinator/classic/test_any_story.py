@@ -19,6 +19,7 @@ from headrace.errors import Error
 from headrace.wire.messages.join_group import JoinGroupResponse
 from headrace.wire.messages.sync_group import SyncGroupResponse
 from tests.coordinator.classic.story import Client, Stage
+from tests.generated import examples
 
 CLIENTS = (
     Client("A"),
@@ -171,4 +172,4 @@ class AnyStory(RuleBasedStateMachine):
 
 
 TestAnyStory = AnyStory.TestCase
-TestAnyStory.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestAnyStory.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)

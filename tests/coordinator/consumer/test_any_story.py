@@ -19,6 +19,7 @@ from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.consumer.state import GroupState
 from headrace.coordinator.group.settings import GroupSettings
 from tests.coordinator.consumer.story import Client, Stage
+from tests.generated import examples
 
 NAMES = st.sampled_from(["A", "B", "C", "D"])
 CLASSIC_NAMES = st.sampled_from(["K", "L"])
@@ -240,5 +241,7 @@ class AnyStory(RuleBasedStateMachine):
                 self.epochs[name] = epoch
 
 
-AnyStory.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+AnyStory.TestCase.settings = settings(
+    max_examples=examples(40), stateful_step_count=40, deadline=None
+)
 TestAnyStory = AnyStory.TestCase

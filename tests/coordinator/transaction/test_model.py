@@ -27,6 +27,7 @@ from headrace.coordinator.transaction.state import TRANSITIONS, TransactionState
 from headrace.errors import Error
 from headrace.types import TopicPartition
 from tests.coordinator.transaction.story import A0, A1, B0, FIRST_PRODUCER_ID, Story
+from tests.generated import examples
 
 IDS = ["x", "y"]
 PARTITIONS = st.sampled_from([A0, A1, B0])
@@ -315,4 +316,6 @@ class TransactionMachine(RuleBasedStateMachine):
 
 
 TestTransactions = TransactionMachine.TestCase
-TestTransactions.settings = settings(max_examples=50, stateful_step_count=50, deadline=None)
+TestTransactions.settings = settings(
+    max_examples=examples(50), stateful_step_count=50, deadline=None
+)

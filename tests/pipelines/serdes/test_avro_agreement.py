@@ -21,6 +21,7 @@ from headrace.schemas import avro
 from headrace.schemas.avro.resolution import resolve
 from headrace.schemas.incompatible import Incompatibility
 from headrace.schemas.model import InvalidSchema
+from tests.generated import examples
 from tests.pipelines.serdes.avro_schemas import read
 from tests.pipelines.serdes.test_avro_decode import decode
 from tests.schemas.avro.generated import edited, schemas, value
@@ -31,7 +32,7 @@ def verdict(writer: Any, reader: Any) -> list[Incompatibility]:
     return avro.incompatibilities(avro.parse(json.dumps(reader)), avro.parse(json.dumps(writer)))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_the_verdict_and_the_decoder_agree(data: st.DataObject) -> None:
     """Compatible: every value is read, as fastavro reads it. Otherwise the reasons are the same."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from headrace.errors import ConfigError
 from headrace.pipelines.serdes.avro.encoder import encode
 from headrace.pipelines.serdes.avro.schema import parse
+from tests.generated import examples
 from tests.pipelines.serdes.avro_schemas import cases, write
 from tests.pipelines.serdes.test_avro_decode import decode
 
@@ -108,7 +109,7 @@ def test_a_time_that_no_day_has() -> None:
     assert decoded.to_pylist() == [datetime.time(23, 59, 59, 999_999), None, None]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_mutated_values_never_crash(data: st.DataObject) -> None:
     """Any damage gives a value or an error; the rows around it stay what they are."""
@@ -124,7 +125,7 @@ def test_mutated_values_never_crash(data: st.DataObject) -> None:
     assert decoded[0] == decoded[2]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_noise_never_crashes(data: st.DataObject) -> None:
     """Bytes that no writer made give a value or an error, also to a reader who skips them."""

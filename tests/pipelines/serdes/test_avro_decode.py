@@ -17,6 +17,7 @@ from headrace.pipelines.serdes.avro.decoder import Decoder
 from headrace.pipelines.serdes.avro.program import compile_program
 from headrace.pipelines.serdes.avro.schema import parse
 from headrace.pipelines.serdes.spans import BadValue, spans_of
+from tests.generated import examples
 from tests.pipelines.serdes.avro_schemas import cases, write
 
 
@@ -34,7 +35,7 @@ def decode(
     return decoded, bad
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_schema_and_value_as_fastavro_wrote_it(data: st.DataObject) -> None:
     """Every type, nested at will, comes back as it was written; null values stay null."""

@@ -15,11 +15,12 @@ from headrace.errors import ConfigError, CorruptData
 from headrace.pipelines.serdes.avro.derivation import schema_of
 from headrace.pipelines.serdes.avro.encoder import encode
 from headrace.pipelines.serdes.avro.schema import parse
+from tests.generated import examples
 from tests.pipelines.serdes.avro_schemas import cases, read, write
 from tests.pipelines.serdes.test_avro_decode import decode
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_values_are_written_as_fastavro_writes_them(data: st.DataObject) -> None:
     """Decoded and encoded again, any value has the bytes that it had."""

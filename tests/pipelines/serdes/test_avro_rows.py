@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from headrace.schemas import avro
+from tests.generated import examples
 from tests.pipelines.serdes.avro_schemas import Case, cases, write
 from tests.schemas.avro import generated
 
@@ -99,7 +100,7 @@ def over_arrow(data: str, schema: str, **options: Any) -> Column:
     return functions._decoding("from_avro", avro_values(schema, **options), data)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 @given(drawn=columns())
 def test_both_machines_say_the_same(spark: SparkSession, drawn: list[Values]) -> None:
     """Whatever the schema: the same values of good bytes, the same words about bad ones."""
@@ -150,7 +151,7 @@ def test_both_machines_resolve_alike(spark: SparkSession) -> None:
 
 
 @settings(
-    max_examples=3,
+    max_examples=examples(3),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.generate],  # to shrink queries takes minutes

@@ -18,6 +18,7 @@ from headrace.pipelines.serdes.protobuf.descriptors import find_message, read_de
 from headrace.pipelines.serdes.protobuf.encoder import encode
 from headrace.pipelines.serdes.protobuf.messages import MessageOptions, build_tables
 from headrace.pipelines.serdes.spans import BadValue, spans_of
+from tests.generated import examples
 from tests.pipelines.serdes.protobuf_messages import (
     compile_protos,
     expected,
@@ -25,7 +26,9 @@ from tests.pipelines.serdes.protobuf_messages import (
     messages,
 )
 
-GENERATED = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+GENERATED = settings(
+    max_examples=examples(80), deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """The same source in every kind of session, in two minors of Spark: the tables of the guide.
 
-The installed Spark is the newest that is supported. The oldest is fetched once; other minors are
-tried with HEADRACE_SPARK_MINORS=4.1,4.2.
+The installed Spark is the newest that is supported. For `make thorough` the
+oldest is fetched once; other minors are tried with HEADRACE_SPARK_MINORS=4.1,4.2.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ PROGRAM = Path(__file__).with_name("kinds.py")
 RUN_TIMEOUT_SECONDS = 500
 INSTALLED = "installed"
 RELEASES = {"4.0": "4.0.5", "4.1": "4.1.4", "4.2": "4.2.1"}
-MINORS = [INSTALLED, *os.environ.get("HEADRACE_SPARK_MINORS", "4.0").split(",")]
+MINORS = [
+    INSTALLED,
+    *(
+        pytest.param(minor, marks=pytest.mark.thorough)
+        for minor in os.environ.get("HEADRACE_SPARK_MINORS", "4.0").split(",")
+    ),
+]
 
 # Four records; eight more; those of one partition; one of a partition that is added; all of them in
 # SQL; all of them and once more those of two partitions.

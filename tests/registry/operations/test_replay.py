@@ -37,6 +37,7 @@ from headrace.registry.register import register
 from headrace.registry.state import RegistryState
 from headrace.registry.verification import verify
 from headrace.schemas.model import SchemaType
+from tests.generated import examples
 
 from .journal import (
     TEAM,
@@ -147,7 +148,7 @@ DECIDE: dict[str, Callable[..., Decision[Any]]] = {
 }
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(stories)
 def test_a_state_is_what_its_records_say(story: list[Operation]) -> None:
     """Live, replayed, compacted and restored from a snapshot: whatever was done, all are equal."""
@@ -170,7 +171,7 @@ def test_the_highest_id_outlives_the_version_that_had_it() -> None:
     assert replayed(compacted(journal.records)).versions.max_id(".") == 3
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(stories)
 def test_ids_stand_for_one_schema_for_ever(story: list[Operation]) -> None:
     """Whatever is done, an id that the registry gave out never gets another content."""
@@ -187,7 +188,7 @@ def test_ids_stand_for_one_schema_for_ever(story: list[Operation]) -> None:
     told([each for each in story if each[0] != "register" or each[2].id is None], check)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=60), st.none() | st.binary(max_size=60))
 def test_any_bytes_are_survived(key: bytes, value: bytes | None) -> None:
     """A record that is none is counted, and the others are read all the same."""

@@ -12,6 +12,7 @@ from headrace.errors import ClientFault, Error
 from headrace.replica.sharing.choosing import LogBatch
 from headrace.replica.sharing.partition import SharePartition
 from headrace.replica.sharing.states import RecordState, SavedBatch, ShareLimits, StateWrite
+from tests.generated import examples
 from tests.replica.sharing.log_batches import acquire, say
 
 LIMITS = ShareLimits(lock_duration_ms=10, delivery_count_limit=3, max_record_locks=30)
@@ -226,5 +227,5 @@ class AnyStory(RuleBasedStateMachine):
 
 TestAnyStory = AnyStory.TestCase
 TestAnyStory.settings = settings(
-    max_examples=40, stateful_step_count=40, deadline=None, database=None
+    max_examples=examples(40), stateful_step_count=40, deadline=None, database=None
 )

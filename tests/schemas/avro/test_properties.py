@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import struct
 from typing import Any
 
@@ -14,11 +13,11 @@ from hypothesis import strategies as st
 
 from headrace.schemas import avro
 from headrace.schemas.model import InvalidValue
+from tests.generated import examples
 from tests.schemas.avro.generated import edited, schemas, value
 
-EXAMPLES = int(os.environ.get("HEADRACE_AVRO_EXAMPLES", "250"))
 THOROUGH = settings(
-    max_examples=EXAMPLES,
+    max_examples=examples(250),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -19,6 +19,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 
 from headrace.schemas.json_schema import incompatibilities, parse
 from headrace.schemas.model import InvalidSchema
+from tests.generated import examples
 from tests.schemas.json_schema.vectors import DRAFT_2020
 
 NAMES = ("a", "b", "xa", "xb")
@@ -197,7 +198,7 @@ def judged(schema: Any) -> bool:
 
 
 @settings(
-    max_examples=250,
+    max_examples=examples(250),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
@@ -210,7 +211,7 @@ def test_what_is_called_compatible_is_read(change: tuple[Any, Any, list[Any]]) -
 
 
 @settings(
-    max_examples=200,
+    max_examples=examples(200),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
@@ -221,7 +222,7 @@ def test_what_is_called_compatible_is_read_in_2020_12(change: tuple[Any, Any, li
     sound(*change, Draft202012Validator)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(schemas)
 def test_every_schema_reads_its_own_data(schema: Any) -> None:
     """A schema is compatible with a copy of itself, whatever it holds, under both policies."""

@@ -10,6 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from headrace.schemas.protobuf import ProtobufSchema, incompatibilities
+from tests.generated import examples
 from tests.schemas.protobuf.compatibility_vectors import SCALAR_GROUPS
 from tests.schemas.protobuf.resolved import parsed
 
@@ -169,7 +170,7 @@ def survived(
                 assert convert(after.kind, one) == other
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data(), st.booleans())
 def test_what_is_called_compatible_is_really_read(data: st.DataObject, proto2: bool) -> None:
     """Bytes of a writer parse with every reader that is called compatible, and values survive."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.schemas import formats
 from headrace.schemas.model import InvalidValue, SchemaType
+from tests.generated import examples
 from tests.schemas.protobuf.resolved import parsed
 
 EVERYTHING = parsed(
@@ -166,7 +167,7 @@ def test_bytes_that_are_no_message_are_refused(data: bytes) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=4))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_damaged_bytes_are_read_or_refused(damage: list[tuple[int, int]]) -> None:
     """Whatever happens to the bytes of a message, there is a value or an InvalidValue."""
     data = bytearray(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from headrace.security.quotas.buckets import TokenBucket
 from headrace.security.quotas.meters import Meters
 from headrace.security.quotas.rates import LONGEST_THROTTLE_MS, SampledRate, Window
+from tests.generated import examples
 
 WINDOW = Window(samples=11, size_ms=1_000)
 
@@ -72,7 +73,7 @@ def test_a_wait_fits_into_its_field() -> None:
     assert 0 < bucket.throttle_ms(1e-300, 0, WINDOW) <= LONGEST_THROTTLE_MS
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 1_000), min_size=20, max_size=40),
     pauses_ms=st.lists(st.integers(0, 400), min_size=40, max_size=40),

@@ -15,6 +15,7 @@ from typing import Final
 
 import pytest
 
+from tests.generated import examples
 from tests.simulation.cluster.shrinking import shrink
 from tests.simulation.cluster.world import ClusterWorld
 
@@ -31,7 +32,8 @@ FAILED_ONCE: Final = (
     9475,
 )
 BLOCK: Final = 10
-BLOCKS: list[Sequence[int]] = [range(first, first + BLOCK) for first in range(1, 31, BLOCK)]
+SEEDS: Final = examples(20)
+BLOCKS: list[Sequence[int]] = [range(first, first + BLOCK) for first in range(1, SEEDS, BLOCK)]
 BLOCKS.append(FAILED_ONCE)
 if "HEADRACE_SEED" in os.environ:
     BLOCKS = [[int(os.environ["HEADRACE_SEED"])]]
@@ -41,6 +43,7 @@ def _name(seeds: Sequence[int]) -> str:
     return "failed-once" if seeds is FAILED_ONCE else f"{seeds[0]}-{seeds[-1]}"
 
 
+@pytest.mark.seeds
 @pytest.mark.parametrize("seeds", BLOCKS, ids=_name)
 def test_a_cluster(seeds: Sequence[int]) -> None:
     """Whatever happens in whatever order, the invariants hold after every turn."""

@@ -29,6 +29,7 @@ def test_a_planted_fault_is_noticed(plant: Plant) -> None:
     assert found is not None, f"{plant.__name__} breaks none of {PLANTED[plant].invariants}"
 
 
+@pytest.mark.thorough
 def test_a_failing_seed_shrinks_to_a_short_story() -> None:
     """Only what the failure needs is told, and the same invariant breaks."""
     with ExitStack() as stack:

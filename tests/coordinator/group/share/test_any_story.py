@@ -18,6 +18,7 @@ from headrace.coordinator.share.state import ShareKey
 from headrace.errors import Error
 from tests.coordinator.group.share.stage import ShareStage
 from tests.coordinator.known_topics import KnownTopics
+from tests.generated import examples
 
 NAMES = st.sampled_from(["A", "B", "C"])
 TOPICS = st.lists(st.sampled_from(["orders", "logs", "later"]), unique=True, min_size=1)
@@ -147,4 +148,4 @@ class AnyStory(RuleBasedStateMachine):
 
 
 TestAnyStory = AnyStory.TestCase
-TestAnyStory.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+TestAnyStory.settings = settings(max_examples=examples(30), stateful_step_count=30, deadline=None)
