@@ -121,7 +121,7 @@ class _Fetch:
         self._rack = request.rack_id if call.version >= _RACKS_SINCE else ""
         self._at_once = False  # something must be told without waiting for records
         self._is_limited = False  # the client has a quota
-        self._timer: Any = None
+        self._timer: asyncio.TimerHandle | None = None
         self._waiter: FetchWaiter | None = None
         self._watched: list[list[FetchWaiter]] = []
 
@@ -329,7 +329,8 @@ class _Fetch:
         self._parts.loop.call_soon(self._finish)
 
     def _forget(self) -> None:
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         for waiting in self._watched:
             if self._waiter in waiting:
                 waiting.remove(self._waiter)

@@ -122,7 +122,7 @@ class _ShareFetch:
         self._deadline = 0.0
         self._outcomes: Outcomes = {}
         self._faults: Outcomes = {}
-        self._timer: Any = None
+        self._timer: asyncio.TimerHandle | None = None
         self._waiter: FetchWaiter | None = None
         self._watched: list[list[FetchWaiter]] = []
 

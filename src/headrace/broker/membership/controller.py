@@ -8,9 +8,9 @@ them as the controller of this epoch, and to stop when another broker is the con
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from headrace.broker.membership.metadata import Deposed
 from headrace.broker.watching import logs
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from headrace.broker.membership.metadata import Metadata
     from headrace.broker.membership.session import Session
     from headrace.runtime.clock import Clock
+
+Duty = Callable[[], Awaitable[None]]
 
 _RETRY_S: Final = 0.5
 _SWEEP_S: Final = 5.0
@@ -137,13 +139,13 @@ class Controller:
                 await asyncio.sleep(_RETRY_S)
                 self._woken.set()
 
-    async def _repeat(self, duty: Callable[[], Coroutine[Any, Any, None]], pause_s: float) -> None:
+    async def _repeat(self, duty: Duty, pause_s: float) -> None:
         while True:
             await asyncio.sleep(pause_s)
             if self.held is not None:
                 await self._try(duty)
 
-    async def _try(self, duty: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+    async def _try(self, duty: Duty) -> bool:
         """Do a duty; False if it should be tried again soon."""
         try:
             await duty()

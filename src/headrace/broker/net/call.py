@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from headrace.log import LogSlice
 from headrace.types import Buffer
@@ -75,7 +75,7 @@ class Call:
         self.throttle_ms = 0  # for how long a quota keeps the answer back
         self.watch: RequestWatch | None = None  # None where nobody wants to know the times
 
-    def reply(self, response: Any) -> None:
+    def reply(self, response: object) -> None:
         """Answer a call that was to be answered `LATER`; None sends nothing (acks=0)."""
         if self.account is not None:
             self.account.settle(self, response)
@@ -92,11 +92,11 @@ class PortionCall(Call):
 
     __slots__ = ("outcome",)
 
-    def __init__(self, whole: Call, outcome: asyncio.Future[Any]) -> None:
+    def __init__(self, whole: Call, outcome: asyncio.Future[object]) -> None:
         super().__init__(whole.connection, whole.version, whole.correlation_id, whole.client_id)
         self.account = whole.account
         self.outcome = outcome
 
-    def reply(self, response: Any) -> None:
+    def reply(self, response: object) -> None:
         if not self.outcome.done():  # else the client has gone
             self.outcome.set_result(response)

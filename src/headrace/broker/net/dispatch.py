@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import types
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from headrace.broker.net.call import LATER, Call, Later, unanswered
-from headrace.broker.net.handler import SMALL_BYTES, AnyHandler, Bound
+from headrace.broker.net.handler import SMALL_BYTES, AnyHandler, Bound, Working
 from headrace.broker.net.portions import PORTION_ITEMS
 from headrace.broker.net.quotas import timed
 from headrace.broker.watching import logs
@@ -23,6 +23,8 @@ from headrace.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from headrace.wire.schema import Decoder
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from headrace.broker.net.connection import Connection
     from headrace.broker.net.large_requests import LargeRequests
     from headrace.broker.net.quotas import Quotas
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 _API_VERSIONS: Final = 18
 
 
-def _note_answered(call: Call, response: Any) -> None:
+def _note_answered(call: Call, response: object) -> None:
     """A watched call was answered at once."""
     assert call.watch is not None
     call.watch.on_answer(call, response)
@@ -142,7 +144,7 @@ class Dispatcher:
         frame: bytes | bytearray,
         call: Call,
         known: _Known,
-        request: Any = None,
+        request: DataclassInstance | None = None,
     ) -> None:
         """Decode a request, unless it is decoded, and answer it, without holding up others."""
         bound, decode, _ = known
@@ -172,7 +174,7 @@ class Dispatcher:
         large.expect(call)
         self._work(work(), call, handler)
 
-    def _work(self, answer: Coroutine[Any, Any, Any], call: Call, handler: AnyHandler) -> None:
+    def _work(self, answer: Working[object], call: Call, handler: AnyHandler) -> None:
         async def finish() -> None:
             try:
                 account = call.account

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from headrace.wire.schema import fields_of
 
@@ -18,7 +18,7 @@ _THROTTLE: Final = "throttle_time_ms"
 _INDENT: Final = "    "
 
 
-ErrorCounter = Callable[[Any, Counter[int]], int]
+ErrorCounter = Callable[[object, Counter[int]], int]
 
 
 def error_counter(response: type) -> ErrorCounter:
@@ -28,10 +28,9 @@ def error_counter(response: type) -> ErrorCounter:
     is_told = any(field.name == _THROTTLE for field in fields_of(response))
     lines = list(_counting(response, "response", _INDENT))
     lines.append(f"{_INDENT}return {f'response.{_THROTTLE}' if is_told else 0}")
-    names: dict[str, Any] = {}
+    names: dict[str, ErrorCounter] = {}
     exec("\n".join(["def count(response, errors):", *lines]), names)
-    counter: ErrorCounter = names["count"]
-    return counter
+    return names["count"]
 
 
 def _counting(struct: type, name: str, indent: str) -> Iterator[str]:

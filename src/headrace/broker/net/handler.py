@@ -26,7 +26,9 @@ R = TypeVar("R")
 
 Outcome: TypeAlias = R | Later | None
 """What a coroutine comes to."""
-Answer: TypeAlias = R | Later | Coroutine[Any, Any, R | Later | None] | None
+Working: TypeAlias = Coroutine[Any, Any, R]
+"""A coroutine of which only the result is of interest."""
+Answer: TypeAlias = R | Later | Working[R | Later | None] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,9 +37,9 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Work:
-    steps: Steps[Any]
+    steps: Steps[object]
     deadline: float
-    outcome: asyncio.Future[Any]
+    outcome: asyncio.Future[Any]  # of what the steps return
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class _Slice:
 
     seconds: float
     is_over: bool = False
-    result: Any = None
+    result: object = None
     fault: BaseException | None = None
 
 
@@ -134,7 +134,7 @@ def _why_dropped(connection: Connection, work: _Work, now: float) -> ClientFault
     return None
 
 
-def _next_slice(steps: Steps[Any]) -> _Slice:
+def _next_slice(steps: Steps[object]) -> _Slice:
     """Go on for a slice; on the thread."""
     began = perf_counter()
     try:
@@ -147,13 +147,13 @@ def _next_slice(steps: Steps[Any]) -> _Slice:
     return _Slice(perf_counter() - began)
 
 
-def _drop(why: ClientFault, steps: Steps[Any]) -> _Slice:
+def _drop(why: ClientFault, steps: Steps[object]) -> _Slice:
     """Give work up; on the thread, because it may have to wait for a decompressor."""
     steps.close()
     return _Slice(0.0, is_over=True, fault=why)
 
 
-def _tell(outcome: asyncio.Future[Any], done: _Slice) -> None:
+def _tell(outcome: asyncio.Future[object], done: _Slice) -> None:
     if outcome.done():
         return  # the request was cancelled
     if done.fault is not None:

@@ -21,10 +21,13 @@ from headrace.broker.net.call import LATER, Call, PortionCall
 from headrace.broker.net.connection import MAX_HELD_BYTES, Connection
 from headrace.errors import HeadraceError
 from headrace.runtime.steps import Steps
+from headrace.types import Buffer
 from headrace.wire.header import decode_request_header, encode_response
 from headrace.wire.schema import Decoder
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from headrace.broker.net.handler import AnyHandler, Bound
     from headrace.broker.net.inspections import Inspections
 
@@ -53,29 +56,29 @@ class LargeRequests:
 
     async def decode(
         self, connection: Connection, handler: AnyHandler, decode: Decoder, frame: bytes | bytearray
-    ) -> tuple[str | None, Any]:
+    ) -> tuple[str | None, DataclassInstance]:
         """The client's id and the request. HeadraceError: it is malformed or has too many items."""
         steps = _decoded(handler, decode, frame)
         return await self._inspections.run(connection, steps, _TIMEOUT_MS)
 
-    async def answer(self, bound: Bound, request: Any, call: Call) -> Any:
+    async def answer(self, bound: Bound, request: DataclassInstance, call: Call) -> object:
         """The response of a handler, asked for a portion at a time."""
         portions = bound.handler.portions
         if portions is None:
             return await self._ask(bound, request, call)
-        responses = []
+        responses: list[Any] = []
         for portion in portions.cut(request):
             await self._turn()
             responses.append(await self._ask(bound, portion, call))
         # Without acknowledgement a produce has no response.
         return None if responses[0] is None else portions.join(responses)
 
-    async def encode(self, call: Call, response: Any) -> list[Any]:
+    async def encode(self, call: Call, response: object) -> list[Buffer]:
         """The chunks of a response."""
         steps = _encoded(call, response)
         return await self._inspections.run(call.connection, steps, _TIMEOUT_MS)
 
-    async def _ask(self, bound: Bound, request: Any, call: Call) -> Any:
+    async def _ask(self, bound: Bound, request: object, call: Call) -> object:
         part = PortionCall(call, self._loop.create_future())
         try:
             answer = bound.handle(request, part)
@@ -110,7 +113,7 @@ class LargeRequests:
 
 def _decoded(
     handler: AnyHandler, decode: Decoder, frame: bytes | bytearray
-) -> Steps[tuple[str | None, Any]]:
+) -> Steps[tuple[str | None, DataclassInstance]]:
     header, position = decode_request_header(frame, 0, handler.request)
     request, _ = decode(frame, position, memoryview(frame))
     yield
@@ -121,12 +124,12 @@ def _decoded(
     return header.client_id, request
 
 
-def _encoded(call: Call, response: Any) -> Steps[list[Any]]:
+def _encoded(call: Call, response: object) -> Steps[list[Buffer]]:
     yield
     return encode_response(call.correlation_id, call.version, response)
 
 
-def _largest_piece(handler: AnyHandler, request: Any) -> int:
+def _largest_piece(handler: AnyHandler, request: object) -> int:
     """The items of what must be answered in one piece."""
     portions = handler.portions
     items = getattr(request, portions.asked) if portions is not None else None

@@ -9,9 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 PORTION_ITEMS: Final = 64
+
+_NAME_AND_ID: Final = attrgetter("name", "topic_id")
+Message = TypeVar("Message", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,7 @@ class Portions:
     gathered: str | None = None
     """A list of the response to which every portion may add, each entry once."""
 
-    def weight(self, request: Any) -> int:
+    def weight(self, request: object) -> int:
         """How many items must be answered."""
         items = getattr(request, self.asked) or ()
         if self.partitions is None:
@@ -37,9 +44,9 @@ class Portions:
         inner = self.partitions[0]
         return sum(len(getattr(item, inner) or ()) or 1 for item in items)
 
-    def cut(self, request: Any) -> Iterator[Any]:
+    def cut(self, request: Message) -> Iterator[Message]:
         """Requests of at most `PORTION_ITEMS` items; the request itself if it names none."""
-        portion: list[Any] = []
+        portion: list[object] = []
         left = PORTION_ITEMS
         for item, weight in self._pieces(request):
             if weight > left and portion:
@@ -49,10 +56,10 @@ class Portions:
             left -= weight
         yield replace(request, **{self.asked: portion}) if portion else request
 
-    def _pieces(self, request: Any) -> Iterator[tuple[Any, int]]:
+    def _pieces(self, request: object) -> Iterator[tuple[object, int]]:
         items = getattr(request, self.asked) or ()
         if self.is_set:
-            items = {_identity(item): item for item in items}.values()
+            items = {_name_of(item): item for item in items}.values()
         if self.partitions is None:
             for item in items:
                 yield item, 1
@@ -67,7 +74,7 @@ class Portions:
                 part = whole[start : start + PORTION_ITEMS]
                 yield replace(item, **{inner: part}), len(part)
 
-    def join(self, responses: list[Any]) -> Any:
+    def join(self, responses: list[Message]) -> Message:
         """One response with all answers, in the order of the items."""
         first = responses[0]
         answers = getattr(first, self.answered)
@@ -81,7 +88,7 @@ class Portions:
                 known += [each for each in getattr(response, self.gathered) if each not in known]
         return first
 
-    def _close_gap(self, answers: list[Any], more: list[Any]) -> None:
+    def _close_gap(self, answers: list[Message], more: list[Message]) -> None:
         """Make the two halves of an item that was cut one again."""
         assert self.partitions is not None
         inner = self.partitions[1]
@@ -89,5 +96,6 @@ class Portions:
             getattr(answers[-1], inner).extend(getattr(more.pop(0), inner))
 
 
-def _identity(item: Any) -> Any:
-    return item if isinstance(item, str) else (item.name, item.topic_id)
+def _name_of(item: object) -> object:
+    """What tells an item from others: itself, or the name and the id of a topic."""
+    return item if isinstance(item, str) else _NAME_AND_ID(item)

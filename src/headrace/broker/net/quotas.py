@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import types
 from collections import Counter
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from headrace.cluster.client_quotas import all_quotas, entity_of, quota_values
 from headrace.cluster.image import ClientQuotaChanged
@@ -34,9 +34,12 @@ from headrace.security.quotas.rates import Window
 
 if TYPE_CHECKING:
     from headrace.broker.net.call import Call
+    from headrace.broker.net.handler import Working
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.cluster.image import Change, ClusterImage
     from headrace.runtime.clock import Clock
+
+T = TypeVar("T")
 
 _PRODUCE: Final = 0
 _ADD_PARTITIONS_TO_TXN: Final = 24
@@ -99,7 +102,7 @@ class Account:
         running = self._resumed_ns
         return self._ns + (self.quotas.timer_ns() - running if running else 0)
 
-    def settle(self, call: Call, response: Any) -> None:
+    def settle(self, call: Call, response: object) -> None:
         """The call is answered, or needs no answer: charge for it, and tell how long to wait."""
         if not self.is_settled:
             self.quotas.settle(call, self, response)
@@ -170,7 +173,7 @@ class Quotas:
         account = call.account = Account(self, key, request_bytes, is_exempt=is_exempt)
         return account
 
-    def settle(self, call: Call, account: Account, response: Any) -> None:
+    def settle(self, call: Call, account: Account, response: object) -> None:
         """See `Account.settle`."""
         account.is_settled = True
         if account.is_exempt:
@@ -280,15 +283,16 @@ class Mutations:
 
 
 @types.coroutine
-def timed(work: Coroutine[Any, Any, Any], account: Account) -> Generator[Any, Any, Any]:
+def timed(work: Working[T], account: Account) -> Generator[object, object, T]:
     """A coroutine whose time on the event loop counts for an account; its waiting does not."""
-    step: Callable[[], Any] = partial(work.send, None)
+    step: Callable[[], object] = partial(work.send, None)
     while True:
         account.resume()
         try:
             awaited = step()
         except StopIteration as end:
-            return end.value
+            result: T = end.value
+            return result
         finally:
             account.pause()
         try:

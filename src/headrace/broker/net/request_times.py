@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections import Counter
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from headrace.broker.net.error_counts import ErrorCounter, error_counter
 from headrace.broker.net.request_log import log_request
@@ -31,6 +31,8 @@ from headrace.broker.watching.durations import GATHERED, Durations
 
 if TYPE_CHECKING:
     from headrace.broker.net.call import Call
+    from headrace.wire.messages.fetch import FetchResponse
+    from headrace.wire.messages.produce import ProduceResponse
 
 STAGES: Final = (
     "requestqueuetimems",
@@ -84,13 +86,13 @@ class RequestWatch:
             self.followers._whole = self
         return self.followers
 
-    def on_answer(self, call: Call, response: Any) -> None:
+    def on_answer(self, call: Call, response: object) -> None:
         """The answer to a call is known."""
         call.answered_ns = perf_counter_ns()
         if response is None:
             return
         if self.name in _SAMPLED:
-            call.throttle_ms = response.throttle_time_ms
+            call.throttle_ms = cast("ProduceResponse | FetchResponse", response).throttle_time_ms
         else:
             count_errors = self._count_errors
             if count_errors is None:
