@@ -251,7 +251,7 @@ async def start(
         await adopt(metadata, storage, node.broker_id, machine.new_id)
     await metadata.rotate_passwords()
     metadata.serve()
-    broker = _build(config, node, session, storage, metadata, machine, executor, reporter, role)
+    broker = _build(config, session, storage, metadata, machine, reporter, role)
     follow_limits(listeners, metadata, broker.gate, executor)
     large = LargeRequests(broker.inspections, loop)
     dispatcher = Dispatcher(bound(broker), broker.quotas, reporter, large)
@@ -329,22 +329,20 @@ def _own_metadata(
 
 def _build(
     config: BrokerConfig,
-    node: Node,
     session: Session,
     storage: Storage,
     metadata: Metadata,
     machine: Machine,
-    executor: Executor,
     reporter: Reporter,
     role: ClusterRole | None,
 ) -> Broker:
     loop = asyncio.get_running_loop()
     clock = machine.clock
-    producer_ids = ProducerIds(session, node.broker_id)
+    producer_ids = ProducerIds(session, metadata.broker_id)
     markers = Markers(metadata, storage, clock, None if role is None else role.peers)
     shares = build_shares(metadata, storage, machine)
     share_states = ShareStates(
-        node.broker_id, shares, metadata, None if role is None else role.peers
+        metadata.broker_id, shares, metadata, None if role is None else role.peers
     )
     groups = build_groups(metadata, storage, machine, ShareGroupStates(share_states).change)
     transactions = build_transactions(metadata, storage, machine, producer_ids, markers)
@@ -357,14 +355,14 @@ def _build(
     gate = ConnectionGate(lambda: metadata.config, metadata.image, quotas.limits, clock, loop)
     metadata.watchers += [quotas.on_changes, gate.on_changes]
     return Broker(
-        id=node.broker_id,
+        id=metadata.broker_id,
         machine=machine,
         clock=clock,
         loop=loop,
         reporter=reporter,
         storage=storage,
         metadata=metadata,
-        moves=Moves(storage, metadata, clock, executor),
+        moves=Moves(storage, metadata, clock),
         fetch_sessions=FetchSessions(
             config.get_int("max.incremental.fetch.session.cache.slots"),
             _SESSION_EVICTION_MS,

@@ -8,8 +8,7 @@ up and leaves the partition where it was. Moves are not remembered: a restart ca
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.watching import logs
@@ -39,13 +38,10 @@ class _UnderWay:
 class Moves:
     """See the module."""
 
-    def __init__(
-        self, storage: Storage, metadata: Metadata, clock: Clock, executor: Executor
-    ) -> None:
+    def __init__(self, storage: Storage, metadata: Metadata, clock: Clock) -> None:
         self._storage = storage
         self._metadata = metadata
         self._clock = clock
-        self._executor = executor
         self._under_way: dict[TopicPartition, _UnderWay] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         threads = metadata.config.get("num.replica.alter.log.dirs.threads")
@@ -116,7 +112,7 @@ class Moves:
                 del self._under_way[name]
         logs.LOG_MANAGER.warning("%s stays in %s", name, home)
         try:
-            await self._in_thread(move.discard)
+            await self._storage.in_thread(move.discard)
         except OSError as fault:
             logs.LOG_MANAGER.warning("%s is left behind: %s", move.copy.folder, fault)
 
@@ -128,11 +124,11 @@ class Moves:
             part = move.next_slice(_SLICE_BYTES)
             if not move.is_last(part):
                 is_durable = False
-                await self._in_thread(move.take, part, self._clock.now_ms())
+                await self._storage.in_thread(move.take, part, self._clock.now_ms())
                 await self._keep_to_rate(len(part), work.called_off)
             elif not is_durable:
                 is_durable = True
-                await self._in_thread(move.flush)
+                await self._storage.in_thread(move.flush)
             else:
                 return True
         return False
@@ -161,6 +157,3 @@ class Moves:
             move.tidy(moved, now_ms)
         except OSError as fault:
             self._storage.fail_directory(move.home, fault)
-
-    async def _in_thread(self, call: Callable[..., None], *args: object) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
