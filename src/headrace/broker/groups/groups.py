@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from headrace.broker.groups.coordinators import ChangeShareStates, Coordinators, TopicsView
+from headrace.cluster.config_owners import group_owner
 from headrace.cluster.image import (
-    BrokerConfigChanged,
     Change,
     PartitionsAdded,
     TopicCreated,
     TopicDeleted,
+    changes_broker_configs,
 )
 from headrace.cluster.topic_names import CONSUMER_OFFSETS
 from headrace.coordinator.effects import TransactionMarkers
@@ -57,7 +58,7 @@ def build_groups(
             read_settings(metadata.config),
             topics,
             machine.new_id,
-            overrides=lambda group: metadata.image.group_configs.get(group, {}),
+            overrides=lambda group: metadata.image.config_of(group_owner(group)),
         )
 
     def send(_host: Host[GroupShard], _markers: TransactionMarkers) -> None:
@@ -80,7 +81,7 @@ def build_groups(
     )
 
     def on_changes(changes: Sequence[Change]) -> None:
-        if any(isinstance(each, BrokerConfigChanged) for each in changes):
+        if changes_broker_configs(changes):
             settings = read_settings(metadata.config)
             for host in groups.active():
                 host.shard.settings = settings

@@ -16,6 +16,7 @@ from headrace.broker.membership.metadata import Deposed
 from headrace.broker.watching import logs
 from headrace.broker.watching.durations import Durations
 from headrace.cluster import layout, store
+from headrace.cluster.config_owners import topic_owner
 from headrace.cluster.controller import (
     Controllership,
     Policy,
@@ -106,7 +107,7 @@ class Controller:
 
     def _unclean_allowed(self, topic: str) -> bool:
         key = "unclean.leader.election.enable"
-        own = self._metadata.image.topic_configs.get(topic, {}).get(key)
+        own = self._metadata.image.config_of(topic_owner(topic)).get(key)
         return self._metadata.config.get_bool(key) if own is None else own.lower() == "true"
 
     def _resign(self, reason: str) -> None:

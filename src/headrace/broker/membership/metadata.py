@@ -17,19 +17,25 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headrace.broker.watching import logs
 from headrace.cluster import layout
+from headrace.cluster.config_owners import (
+    ALL_BROKERS,
+    ConfigOwner,
+    OwnerKind,
+    broker_owner,
+    group_owner,
+    topic_owner,
+)
 from headrace.cluster.configs import group_config, topic_log_config
 from headrace.cluster.dynamic_passwords import DynamicPasswords
 from headrace.cluster.following import changes_from, differences, roots_of
 from headrace.cluster.image import (
     ALL_LOG_DIRS,
     CORDONED_LOG_DIRS,
-    BrokerConfigChanged,
     Change,
     ClusterImage,
-    GroupConfigChanged,
+    ConfigChanged,
     PartitionChanged,
     PartitionsAdded,
-    TopicConfigChanged,
     TopicCreated,
     TopicDeleted,
     TopicImage,
@@ -127,7 +133,7 @@ class Metadata:
 
     def _refresh_config(self) -> None:
         own, unreadable = self.passwords.decrypted(
-            self.image.broker_configs.get(self.broker_id, {})
+            self.image.config_of(broker_owner(self.broker_id))
         )
         if unreadable and unreadable != self._unreadable:
             logs.CONFIG.error(
@@ -137,7 +143,7 @@ class Metadata:
                 ", ".join(unreadable),
             )
         self._unreadable = unreadable
-        self.config = self._static_config.with_dynamic(own, self.image.cluster_default_config)
+        self.config = self._static_config.with_dynamic(own, self.image.config_of(ALL_BROKERS))
         self._log_configs.clear()
         self._group_configs.clear()
         self._cordon()
@@ -386,11 +392,11 @@ class Metadata:
                 if topic_image is not None:
                     self._take_role(topic_image, index)
                     yield
-            case TopicConfigChanged(name, _):
+            case ConfigChanged(ConfigOwner(OwnerKind.TOPIC, name)):
                 self._configure(name)
-            case GroupConfigChanged(group, _):
+            case ConfigChanged(ConfigOwner(OwnerKind.GROUP, group)):
                 self._group_configs.pop(group, None)
-            case BrokerConfigChanged():
+            case ConfigChanged(ConfigOwner(OwnerKind.BROKER)):
                 self._refresh_config()
                 for name in list(self.image.topics):
                     self._configure(name)
@@ -493,7 +499,7 @@ class Metadata:
 
     def log_config(self, topic: str) -> LogConfig:
         """The settings of a topic's logs: its own, over the broker's, over the defaults."""
-        overrides = self.image.topic_configs.get(topic, {})
+        overrides = self.image.config_of(topic_owner(topic))
         key = tuple(overrides.items())
         config = self._log_configs.get(key)
         if config is None:
@@ -509,7 +515,7 @@ class Metadata:
         """
         config = self._group_configs.get(group)
         if config is None:
-            overrides = self.image.group_configs.get(group, {})
+            overrides = self.image.config_of(group_owner(group))
             config = self._group_configs[group] = group_config(overrides, self.config)
         return config
 

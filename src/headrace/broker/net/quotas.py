@@ -19,7 +19,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.cluster.client_quotas import all_quotas, entity_of, quota_values
-from headrace.cluster.image import ClientQuotaChanged
+from headrace.cluster.image import ConfigChanged
 from headrace.errors import ClientFault, Error
 from headrace.security.quotas.accounts import MutationAccounts, RateAccounts
 from headrace.security.quotas.limits import (
@@ -148,7 +148,7 @@ class Quotas:
     def on_changes(self, changes: Sequence[Change]) -> None:
         """The cluster has changed: quotas hold from now on, or not any more."""
         for change in changes:
-            if isinstance(change, ClientQuotaChanged) and (entity := entity_of(change.node)):
+            if isinstance(change, ConfigChanged) and (entity := entity_of(change.owner)):
                 self._put(entity, quota_values(change.configs))
         self._refresh()
 
