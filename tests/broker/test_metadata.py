@@ -33,12 +33,12 @@ from headrace.cluster.partitions import change_isr
 from headrace.coordination.memory import MemoryStore
 from headrace.coordination.tree import NodeEvent, Op, OutcomeUnknown, SessionEvent, Tree
 from headrace.errors import ClientFault, Error
-from headrace.log import LogConfig
 from headrace.log.directory import LogDirectory
 from headrace.runtime.clock import SystemClock
 from headrace.runtime.disk import Disk
 from headrace.runtime.os_disk import OsDisk
 from headrace.testing.memory_disk import MemoryDisk
+from tests.settings import log_config
 
 
 def topic_created(name: str = "t", replicas: tuple[int, ...] = (1, 2)) -> TopicCreated:
@@ -84,7 +84,7 @@ async def two_brokers(folder: Path, disk: Disk | None = None) -> AsyncIterator[t
                 node_id=broker_id,
                 uuid_factory=uuid.uuid4,
             )
-            directory.load(lambda _: LogConfig(), clock.now_ms())
+            directory.load(lambda _: log_config(), clock.now_ms())
             loop = asyncio.get_running_loop()
             storage = Storage([directory], clock, loop, executor, broker_id=broker_id)
             metadata = Metadata(

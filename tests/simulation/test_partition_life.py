@@ -14,10 +14,11 @@ from random import Random
 import pytest
 
 from headrace.errors import ClientFault, Error
-from headrace.log import LogConfig, PartitionLog
+from headrace.log import PartitionLog
 from headrace.records.builder import BatchBuilder
 from headrace.testing import MemoryDisk
 from tests.log.logs import NOW_MS, append, new_disk, new_log, read_everything, reopened
+from tests.settings import log_config
 
 # Every seed that ever failed: segments without their predecessors, torn ids, records that a second
 # power cut brought back.
@@ -26,7 +27,7 @@ SEEDS = [*range(1, 61), *FAILED_ONCE]
 if "HEADRACE_SEED" in os.environ:
     SEEDS = [int(os.environ["HEADRACE_SEED"])]
 STEPS = 150
-CONFIG = LogConfig(segment_bytes=900, index_interval_bytes=150)
+CONFIG = log_config(segment_bytes=900, index_interval_bytes=150)
 
 
 @dataclass

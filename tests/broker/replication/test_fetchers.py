@@ -14,7 +14,6 @@ import pytest
 from headrace.broker.storage import fetchers
 from headrace.cluster.config_owners import OwnerKind, broker_owner
 from headrace.cluster.image import BrokerRegistration, ConfigChanged, Endpoint, TopicDeleted
-from headrace.log import LogConfig
 from headrace.replica.partition import Partition
 from headrace.runtime.os_disk import OsDisk, OsFile
 from headrace.types import TopicPartition
@@ -22,6 +21,7 @@ from headrace.wire.messages.fetch import FetchRequest, FetchResponse
 from tests.broker.replication.fake_broker import LISTENER, fake_broker, run
 from tests.broker.replication.nodes import TOPIC, Nodes, committed, nodes, until
 from tests.log.logs import batch
+from tests.settings import log_config
 
 
 def content(partition: Partition) -> bytes:
@@ -90,7 +90,7 @@ class BusyDisk(OsDisk):
 def pair(cluster: Nodes, **config: Any) -> tuple[Partition, Partition]:
     """A topic led by 1 and followed by 2."""
     cluster.topic(1, [1, 2])
-    settings = LogConfig(**config)
+    settings = log_config(**config)
     return cluster[1].take_role(config=settings), cluster[2].take_role(config=settings)
 
 

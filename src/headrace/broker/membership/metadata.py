@@ -10,7 +10,6 @@ and made again on what the tree says now.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -25,7 +24,7 @@ from headrace.cluster.config_owners import (
     group_owner,
     topic_owner,
 )
-from headrace.cluster.configs import group_config, topic_log_config
+from headrace.cluster.configs import group_config, topic_settings
 from headrace.cluster.dynamic_passwords import DynamicPasswords
 from headrace.cluster.following import changes_from, differences, roots_of
 from headrace.cluster.image import (
@@ -77,8 +76,6 @@ _SLICE_S: Final = 0.001
 # Logs that are made on the event loop, and as one work of a thread.
 _FEW_LOGS: Final = 4
 _LOGS_AT_ONCE: Final = 50
-
-_LOG_SETTINGS = frozenset(field.name for field in dataclasses.fields(LogConfig))
 
 Decision = Callable[[ClusterImage], Sequence[Change]]
 """Reads the image and returns what shall change; it runs while nothing else can change it, and
@@ -505,8 +502,13 @@ class Metadata:
         if config is None:
             if len(self._log_configs) >= _MOST_LOG_CONFIGS:
                 self._log_configs.clear()
-            config = self._log_configs[key] = self._build_log_config(overrides)
+            config = self._log_configs[key] = topic_settings(LogConfig, overrides, self.config)
         return config
+
+    def own_group_config(self, group: str) -> Mapping[str, Any]:
+        """The effective values of what a group has settings of its own for; mostly nothing."""
+        own = self.image.config_of(group_owner(group))
+        return {name: self.group_config(group)[name] for name in own}
 
     def group_config(self, group: str) -> Mapping[str, Any]:
         """The settings of a group by Kafka's names: its own, over the broker's, over the defaults.
@@ -518,13 +520,6 @@ class Metadata:
             overrides = self.image.config_of(group_owner(group))
             config = self._group_configs[group] = group_config(overrides, self.config)
         return config
-
-    def _build_log_config(self, overrides: Mapping[str, str]) -> LogConfig:
-        values = topic_log_config(overrides, self.config)
-        known = {name: value for name, value in values.items() if name in _LOG_SETTINGS}
-        known["cleanup_policy"] = tuple(known["cleanup_policy"])
-        known["producer_id_expiration_ms"] = self.config.get_int("producer.id.expiration.ms")
-        return LogConfig(**known)
 
 
 async def _in_slices(steps: Iterable[None]) -> None:
