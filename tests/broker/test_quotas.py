@@ -11,7 +11,7 @@ from headrace.broker.net.quotas import Account, Quotas, timed
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.config_owners import ConfigOwner, OwnerKind
 from headrace.cluster.image import ClusterImage, ConfigChanged
-from headrace.security.quotas.limits import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE
+from headrace.quotas.limits import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE
 from headrace.testing import VirtualClock
 
 

@@ -36,6 +36,7 @@ from headrace.cluster.image import (
 from headrace.cluster.partitions import change_isr, step_down
 from headrace.cluster.reassignments import alter
 from headrace.cluster.topics import NewTopic, create_partitions, delete_topic
+from headrace.cluster.writing import ops_for
 from headrace.coordination.memory import MemoryStore
 from headrace.coordination.tree import (
     BadVersion,
@@ -173,7 +174,7 @@ class Follower:
             changes = list(decide_on(self.image))
             if not changes:
                 return []
-            ops = store.ops_for(self.image, changes, controllership=self.controllership)
+            ops = ops_for(self.image, changes, controllership=self.controllership)
             try:
                 self.tree.multi(ops)
             except (BadVersion, NodeExists, NoNode, NotEmpty) as fault:
@@ -260,7 +261,7 @@ def test_nobody_enters_an_isr_for_what_an_earlier_life_had(
     one.make_true(lambda image: [one_isr(image, (1,))])
     joined = one_isr(one.image, (1, 2))
     assert store.next_broker_epoch(two.tree, 2, ["dir-2"]) == 2
-    ops = store.ops_for(one.image, [joined])
+    ops = ops_for(one.image, [joined])
     with pytest.raises(BadVersion, match="/brokers/epochs/2"):
         one.tree.multi(ops)
     one.read(roots_of(changed(*(op.path for op in ops))))

@@ -27,6 +27,7 @@ from headrace.cluster.image import (
     PartitionImage,
 )
 from headrace.cluster.topics import NewTopic, create_partitions, delete_topic
+from headrace.cluster.writing import ops_for
 from headrace.coordination.local import LocalTree
 from headrace.coordination.memory import MemoryStore, MemoryTree
 from headrace.coordination.sqlite import SqliteTree
@@ -51,7 +52,7 @@ def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalTree]:
 
 def commit(tree: LocalTree, image: ClusterImage, *changes: Change) -> None:
     """What a broker does: the tree first, then the image."""
-    tree.multi(store.ops_for(image, changes))
+    tree.multi(ops_for(image, changes))
     image.apply(changes)
 
 
@@ -192,7 +193,7 @@ def test_features_are_finalized_once(tree: LocalTree) -> None:
     store.initialize(tree, lambda: "another")
     assert store.load_image(tree).features == {"metadata.version": 30}
     with pytest.raises(BadVersion):
-        tree.multi(store.ops_for(old, [lowered]))
+        tree.multi(ops_for(old, [lowered]))
 
 
 def test_levels_of_a_newer_release_keep_a_broker_out(tree: LocalTree) -> None:
@@ -233,7 +234,7 @@ def test_a_decision_on_an_old_image_fails_whole(tree: LocalTree) -> None:
     old = store.load_image(tree)
     commit(tree, image, stale)
     with pytest.raises(BadVersion):
-        tree.multi(store.ops_for(old, [other, stale]))
+        tree.multi(ops_for(old, [other, stale]))
     assert store.load_image(tree) == image
 
 

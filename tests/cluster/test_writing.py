@@ -29,8 +29,8 @@ from headrace.cluster.image import (
 )
 from headrace.cluster.partitions import change_isr, elect_preferred, with_leader
 from headrace.cluster.reassignments import advance, alter
-from headrace.cluster.store import chunks, ops_for
 from headrace.cluster.topics import NewTopic, create_partitions, delete_topic
+from headrace.cluster.writing import chunks, ops_for
 from headrace.coordination.memory import MemoryStore, MemoryTree
 from headrace.coordination.tree import (
     BadVersion,

@@ -33,7 +33,7 @@ from headrace.cluster.listeners import (
     parse_protocol_map,
 )
 from headrace.errors import ConfigError
-from headrace.runtime.properties import parse_properties
+from headrace.java.properties import parse_properties
 
 
 class ConfigSource(IntEnum):

@@ -24,8 +24,6 @@ from headrace.cluster.image import (
     TopicCreated,
     TopicImage,
 )
-from headrace.cluster.writing import chunks as chunks
-from headrace.cluster.writing import ops_for as ops_for
 from headrace.coordination.tree import (
     BadVersion,
     Check,

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 from headrace.broker.watching import logs
 from headrace.cluster.client_quotas import IP, all_quotas, entity_of
 from headrace.cluster.image import ConfigChanged, changes_broker_configs
-from headrace.security.quotas.connections import UNLIMITED, ConnectionRates
-from headrace.security.quotas.limits import CONNECTION_CREATION_RATE, Limits
-from headrace.security.quotas.rates import Window
+from headrace.quotas.connections import UNLIMITED, ConnectionRates
+from headrace.quotas.limits import CONNECTION_CREATION_RATE, Limits
+from headrace.quotas.rates import Window
 
 if TYPE_CHECKING:
     from headrace.broker.net.connection import Connection
