@@ -120,7 +120,7 @@ async def shop(folder: Path) -> AsyncIterator[Shop]:
             storage,
             in_cluster=True,
         )
-        directory.load(metadata.log_config, 0)
+        directory.load(metadata.settings.log_config, 0)
         metadata.serve()
         keeper = IsrKeeper(metadata, storage, clock, lambda: LAG_MS)
         keeper.start()

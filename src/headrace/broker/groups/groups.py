@@ -49,15 +49,15 @@ def build_groups(
     machine: Machine,
     change_share_states: ChangeShareStates[GroupShard],
 ) -> Groups:
-    config = metadata.config
+    config = metadata.settings.config
     topics = TopicsView(metadata)
 
     def new_shard(_partition: Partition) -> GroupShard:
         return GroupShard(
-            read_settings(metadata.config),
+            read_settings(metadata.settings.config),
             topics,
             machine.new_id,
-            overrides=metadata.own_group_config,
+            overrides=metadata.settings.own_group_config,
         )
 
     def send(_host: Host[GroupShard], _markers: TransactionMarkers) -> None:
@@ -81,7 +81,7 @@ def build_groups(
 
     def on_changes(changes: Sequence[Change]) -> None:
         if changes_broker_configs(changes):
-            settings = read_settings(metadata.config)
+            settings = read_settings(metadata.settings.config)
             for host in groups.active():
                 host.shard.settings = settings
         if any(isinstance(each, TopicCreated | TopicDeleted | PartitionsAdded) for each in changes):

@@ -78,7 +78,7 @@ def _describe(metadata: Metadata, resource: DescribeConfigsResource) -> list[Con
             raise ClientFault(
                 Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist."
             )
-        return describe_topic(image.config_of(topic_owner(name)), metadata.config, names)
+        return describe_topic(image.config_of(topic_owner(name)), metadata.settings.config, names)
     if resource.resource_type == ResourceType.BROKER:
         broker_id = broker_of(metadata, name)
         if broker_id is None:
@@ -88,11 +88,11 @@ def _describe(metadata: Metadata, resource: DescribeConfigsResource) -> list[Con
                 Error.INVALID_REQUEST,
                 f"Ask broker {broker_id} itself; this is {metadata.broker_id}.",
             )
-        return describe_broker(metadata.config, names)
+        return describe_broker(metadata.settings.config, names)
     if resource.resource_type == ResourceType.GROUP:
         if not name:
             raise ClientFault(Error.INVALID_REQUEST, "A group's name is not empty.")
-        return describe_group(image.config_of(group_owner(name)), metadata.config, names)
+        return describe_group(image.config_of(group_owner(name)), metadata.settings.config, names)
     if resource.resource_type == ResourceType.CLIENT_METRICS:
         if not name:
             raise ClientFault(Error.INVALID_REQUEST, "A subscription's name is not empty.")

@@ -55,7 +55,7 @@ def handle(
         subscription_id=subscription.id,
         accepted_compression_types=list(ACCEPTED),
         push_interval_ms=subscription.interval_ms,
-        telemetry_max_bytes=metadata.config.get_int("telemetry.max.bytes"),
+        telemetry_max_bytes=metadata.settings.config.get_int("telemetry.max.bytes"),
         delta_temporality=False,
         requested_metrics=list(subscription.metrics),
     )

@@ -34,7 +34,7 @@ def follow_limits(
         except ConfigError as fault:
             logs.SERVER.error("The limits on connections stay as they are: %s", fault)
             return
-        if config is metadata.config:
+        if config is metadata.settings.config:
             for listener in listeners:
                 listener.limits.adopt(limits)
 
@@ -42,7 +42,7 @@ def follow_limits(
 
     def on_changes(changes: Sequence[Change]) -> None:
         if changes_broker_configs(changes):
-            task = asyncio.get_running_loop().create_task(adopt(metadata.config))
+            task = asyncio.get_running_loop().create_task(adopt(metadata.settings.config))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
 

@@ -45,7 +45,7 @@ def build_transactions(
     producer_ids: ProducerIds,
     markers: Markers,
 ) -> Transactions:
-    config = metadata.config
+    config = metadata.settings.config
     level = metadata.image.feature_level("transaction.version")
     settings = config.read(TransactionSettings, transaction_version=level)
 
