@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from examples.labs.stock.price import TICKERS as STOCKS
-from headrace.client.metrics import ClientMetrics
+from headrace.librdkafka.metrics import ClientMetrics
 from headrace.records.compression import Codec, decompress
 from headrace.testing import Broker
 from tests.behaviour.application import (

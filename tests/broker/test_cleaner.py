@@ -40,6 +40,7 @@ from headrace.testing import Broker
 from headrace.types import TopicPartition
 from tests.log.compaction.compacting import COMPACT, settle, what_is_there, write
 from tests.log.logs import NOW_MS
+from tests.settings import log_config
 
 EAGER = replace(COMPACT, min_cleanable_dirty_ratio=0.01)
 _TIMEOUT_S = 60
@@ -119,7 +120,7 @@ def test_dirty_logs_are_compacted_in_the_background(tmp_path: Path) -> None:
     async def story() -> None:
         async with shop(tmp_path) as here:
             logs = [here.dirty_log(name) for name in ("a", "b")]
-            calm = here.dirty_log("c", LogConfig())
+            calm = here.dirty_log("c", log_config())
             here.cleaner.start()
             await here.until(lambda: all(log.clean_offset == 10 for log in logs))
             for log in logs:

@@ -32,7 +32,6 @@ from headrace.cluster.image import (
 from headrace.coordination.memory import MemoryStore
 from headrace.coordination.tree import Tree
 from headrace.errors import ClientFault, Error
-from headrace.log import LogConfig
 from headrace.log.directory import LogDirectory
 from headrace.replica.waiters import CommitWaiter, FetchWaiter
 from headrace.runtime.clock import SystemClock
@@ -40,6 +39,7 @@ from headrace.testing.memory_disk import MemoryDisk
 from headrace.types import TopicPartition
 from tests.broker.replication.nodes import until
 from tests.log.logs import NOW_MS, batch
+from tests.settings import log_config
 
 PATIENCE_S = 30
 
@@ -118,7 +118,7 @@ async def alone(
         directory = LogDirectory.open(
             disk, path, cluster_id="c", node_id=1, uuid_factory=uuid.uuid4
         )
-        directory.load(lambda _: LogConfig(), clock.now_ms())
+        directory.load(lambda _: log_config(), clock.now_ms())
         opened.append(directory)
     with ThreadPoolExecutor(1) as executor:
         storage = Storage(opened, clock, asyncio.get_running_loop(), executor, broker_id=1)
@@ -236,7 +236,7 @@ def test_a_flush_of_a_deleted_log_says_nothing_of_the_new_one() -> None:
             here.storage.withdraw([old])
             here.storage.delete(TopicPartition("t", 0))
             for each in (topic("u"), topic("v"), topic("w"), new):
-                here.storage.apply(each, 0, each.partitions[0], LogConfig())
+                here.storage.apply(each, 0, each.partitions[0], log_config())
             assert [len(each.logs) for each in here.storage.directories] == [2, 2]
             assert here.storage.find_leader("t", 0).log.folder == "/b/t-0"
             may_run.set()

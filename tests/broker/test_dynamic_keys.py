@@ -20,7 +20,7 @@ from headrace.broker.transactions.writes import must_ask
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.config_changes import AlterOp, ConfigOp, incremental_alter_broker
 from headrace.cluster.config_keys import BROKER_KEYS
-from headrace.cluster.image import BrokerConfigChanged, ClusterImage, TopicCreated
+from headrace.cluster.image import ClusterImage, ConfigChanged, TopicCreated
 from headrace.cluster.topics import NewTopic, TopicDefaults, create_topic
 from headrace.errors import Error
 from headrace.testing import Broker
@@ -161,7 +161,7 @@ def changed(running: RunningBroker, op: ConfigOp) -> Callable[[ClusterImage], An
     broker = running.broker
     is_own = BROKER_KEYS[op.name].mode.value == "per-broker"
 
-    def decide(image: ClusterImage) -> list[BrokerConfigChanged]:
+    def decide(image: ClusterImage) -> list[ConfigChanged]:
         owner = broker.id if is_own else None
         return [incremental_alter_broker(image, owner, [op], broker.config)]
 

@@ -21,6 +21,7 @@ from headrace.testing import VirtualClock
 from headrace.testing.memory_disk import MemoryDisk
 from headrace.types import TopicPartition
 from tests.log.logs import NOW_MS, batch
+from tests.settings import log_config
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker
@@ -44,7 +45,7 @@ class Household:
         images = [PartitionImage((1,), (1,), 1) for _ in range(partitions)]
         topic = TopicImage(name, uuid.uuid4(), images)
         for index, image in enumerate(images):
-            self.storage.apply(topic, index, image, config or LogConfig())
+            self.storage.apply(topic, index, image, config or log_config())
             partition = self.storage.find_leader(name, index)
             partition.append(batch(), acks=1, now_ms=self.clock.now_ms())
         return topic
@@ -61,7 +62,7 @@ async def household() -> AsyncIterator[Household]:
         for path in PATHS
     ]
     for directory in directories:
-        directory.load(lambda _: LogConfig(), NOW_MS)
+        directory.load(lambda _: log_config(), NOW_MS)
     with ThreadPoolExecutor(1) as executor:
         loop = asyncio.get_running_loop()
         yield Household(disk, clock, Storage(directories, clock, loop, executor, broker_id=1))
@@ -133,7 +134,7 @@ def test_folders_that_could_not_be_removed_are_tried_again() -> None:
 
     async def run() -> None:
         async with household() as here:
-            config = LogConfig(file_delete_delay_ms=0)
+            config = log_config(file_delete_delay_ms=0)
             topic = here.topic("t", 6, config)
             here.storage.withdraw([topic])
             for index in range(6):
@@ -161,7 +162,7 @@ def test_a_segment_that_could_not_be_removed_keeps_no_other_log() -> None:
 
     async def run() -> None:
         async with household() as here:
-            config = LogConfig(file_delete_delay_ms=0)
+            config = log_config(file_delete_delay_ms=0)
             here.topic("t", 2, config)
             folders = [here.folder("t", index) for index in range(2)]
             here.clock.advance(100 * DAY_MS)

@@ -17,13 +17,14 @@ from headrace.broker.membership.session import Session
 from headrace.broker.storage.storage import Storage
 from headrace.cluster import layout, store
 from headrace.cluster.broker_config import BrokerConfig
+from headrace.cluster.config_owners import OwnerKind, topic_owner
 from headrace.cluster.controller import Controllership
 from headrace.cluster.image import (
     Change,
     ClusterImage,
+    ConfigChanged,
     PartitionChanged,
     PartitionImage,
-    TopicConfigChanged,
     TopicCreated,
     TopicDeleted,
     TopicImage,
@@ -32,12 +33,12 @@ from headrace.cluster.partitions import change_isr
 from headrace.coordination.memory import MemoryStore
 from headrace.coordination.tree import NodeEvent, Op, OutcomeUnknown, SessionEvent, Tree
 from headrace.errors import ClientFault, Error
-from headrace.log import LogConfig
 from headrace.log.directory import LogDirectory
 from headrace.runtime.clock import SystemClock
 from headrace.runtime.disk import Disk
 from headrace.runtime.os_disk import OsDisk
 from headrace.testing.memory_disk import MemoryDisk
+from tests.settings import log_config
 
 
 def topic_created(name: str = "t", replicas: tuple[int, ...] = (1, 2)) -> TopicCreated:
@@ -83,7 +84,7 @@ async def two_brokers(folder: Path, disk: Disk | None = None) -> AsyncIterator[t
                 node_id=broker_id,
                 uuid_factory=uuid.uuid4,
             )
-            directory.load(lambda _: LogConfig(), clock.now_ms())
+            directory.load(lambda _: log_config(), clock.now_ms())
             loop = asyncio.get_running_loop()
             storage = Storage([directory], clock, loop, executor, broker_id=broker_id)
             metadata = Metadata(
@@ -150,17 +151,20 @@ def test_a_decision_on_an_old_image_is_made_again(tmp_path: Path) -> None:
     async def story(one: Side, other: Side) -> None:
         await one.change(topic_created())
         await other.catch_up()
-        await one.change(TopicConfigChanged("t", {"retention.ms": "1"}))
+        await one.change(ConfigChanged(topic_owner("t"), {"retention.ms": "1"}))
         seen = []
 
         def decide(image: ClusterImage) -> list[Change]:
-            seen.append(dict(image.topic_configs.get("t", {})))
-            return [TopicConfigChanged("t", {**seen[-1], "segment.ms": "2000"})]
+            seen.append(dict(image.configs[OwnerKind.TOPIC].get("t", {})))
+            return [ConfigChanged(topic_owner("t"), {**seen[-1], "segment.ms": "2000"})]
 
         await other.metadata.change(decide)
         assert seen == [{}, {"retention.ms": "1"}]
         await one.catch_up()
-        assert one.metadata.image.topic_configs["t"] == {"retention.ms": "1", "segment.ms": "2000"}
+        assert one.metadata.image.configs[OwnerKind.TOPIC]["t"] == {
+            "retention.ms": "1",
+            "segment.ms": "2000",
+        }
 
     told(story, tmp_path)
 

@@ -9,8 +9,9 @@ import pytest
 
 from headrace.broker.net.quotas import Account, Quotas, timed
 from headrace.cluster.broker_config import BrokerConfig
-from headrace.cluster.image import ClientQuotaChanged, ClusterImage
-from headrace.security.quotas.limits import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE
+from headrace.cluster.config_owners import ConfigOwner, OwnerKind
+from headrace.cluster.image import ClusterImage, ConfigChanged
+from headrace.quotas.limits import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE
 from headrace.testing import VirtualClock
 
 
@@ -25,18 +26,26 @@ def test_quotas_are_active_while_there_are_some() -> None:
     """The hot path asks nothing else; an address's quota is not its business."""
     quotas = quotas_of()
     assert not quotas.active
-    quotas.on_changes([ClientQuotaChanged("users/u", {"producer_byte_rate": "5"}, 0)])
+    quotas.on_changes(
+        [ConfigChanged(ConfigOwner(OwnerKind.USER, "u"), {"producer_byte_rate": "5"}, 0)]
+    )
     assert quotas.active
-    quotas.on_changes([ClientQuotaChanged("users/u", {"producer_byte_rate": "soon"}, 1)])
+    quotas.on_changes(
+        [ConfigChanged(ConfigOwner(OwnerKind.USER, "u"), {"producer_byte_rate": "soon"}, 1)]
+    )
     assert not quotas.active
-    quotas.on_changes([ClientQuotaChanged("ips/::1", {"connection_creation_rate": "5"}, 0)])
-    quotas.on_changes([ClientQuotaChanged("users/u/clients", {}, 0)])
+    quotas.on_changes(
+        [ConfigChanged(ConfigOwner(OwnerKind.IP, "::1"), {"connection_creation_rate": "5"}, 0)]
+    )
+    quotas.on_changes([ConfigChanged(ConfigOwner(OwnerKind.USER, "u/clients"), {}, 0)])
     assert not quotas.active
 
 
 def test_a_start_finds_what_is_stored() -> None:
     image = ClusterImage("c")
-    image.apply([ClientQuotaChanged("users/u/clients/c", {"consumer_byte_rate": "7"})])
+    image.apply(
+        [ConfigChanged(ConfigOwner(OwnerKind.USER, "u/clients/c"), {"consumer_byte_rate": "7"})]
+    )
     quotas = quotas_of(image)
     assert quotas.active
     assert quotas.limits.find(CONSUMER_BYTE_RATE, "u", "c") == (7.0, ("u", "c"))
@@ -48,10 +57,12 @@ def test_defaults_of_a_file_of_old_hold_until_others_are_stored() -> None:
     assert quotas.active
     assert quotas.limits.find(PRODUCER_BYTE_RATE, "u", "c") == (1000.0, (None, "c"))
     assert quotas.limits.find(CONSUMER_BYTE_RATE, "u", "c") is None
-    stored = ClientQuotaChanged("clients/<default>", {"producer_byte_rate": "5"}, 0)
+    stored = ConfigChanged(
+        ConfigOwner(OwnerKind.CLIENT_ID, "<default>"), {"producer_byte_rate": "5"}, 0
+    )
     quotas.on_changes([stored])
     assert quotas.limits.find(PRODUCER_BYTE_RATE, "u", "c") == (5.0, (None, "c"))
-    quotas.on_changes([ClientQuotaChanged("clients/<default>", {}, -1)])
+    quotas.on_changes([ConfigChanged(ConfigOwner(OwnerKind.CLIENT_ID, "<default>"), {}, -1)])
     assert quotas.limits.find(PRODUCER_BYTE_RATE, "u", "c") == (1000.0, (None, "c"))
 
 

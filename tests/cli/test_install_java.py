@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headrace.cli.install_java import provide_java
-from headrace.runtime.java import JavaMissing
+from headrace.java.installation import JavaMissing
 
 
 class Machine:

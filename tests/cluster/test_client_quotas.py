@@ -21,10 +21,11 @@ from headrace.cluster.client_quotas import (
     check_entity,
     describe,
     entity_of,
-    node_of,
+    owner_of,
 )
+from headrace.cluster.config_owners import ConfigOwner, OwnerKind
 from headrace.cluster.following import changes_from, differences, roots_of
-from headrace.cluster.image import ClientQuotaChanged, ClusterImage
+from headrace.cluster.image import ClusterImage, ConfigChanged
 from headrace.cluster.writing import ops_for
 from headrace.coordination.memory import MemoryStore
 from headrace.coordination.tree import Event, NodeEvent, Tree
@@ -115,13 +116,13 @@ def test_values_are_kept_as_kafka_kept_them() -> None:
 def test_nothing_changes_when_nothing_is_new() -> None:
     """Setting what is set and removing what is not there are no changes; other settings stay."""
     image = image_of({ALICE: {"producer_byte_rate": 5.0}})
-    image.apply([ClientQuotaChanged("users/bob", {"SCRAM-SHA-256": "salt=…"})])
+    image.apply([ConfigChanged(ConfigOwner(OwnerKind.USER, "bob"), {"SCRAM-SHA-256": "salt=…"})])
     assert alter(image, ALICE, [QuotaOp("producer_byte_rate", 5.0)]) is None
     assert alter(image, ALICE, [QuotaOp("consumer_byte_rate", None)]) is None
     bob: Entity = (("user", "bob"),)
     change = alter(image, bob, [QuotaOp("request_percentage", 5.0)])
-    assert change == ClientQuotaChanged(
-        "users/bob", {"SCRAM-SHA-256": "salt=…", "request_percentage": "5.0"}
+    assert change == ConfigChanged(
+        ConfigOwner(OwnerKind.USER, "bob"), {"SCRAM-SHA-256": "salt=…", "request_percentage": "5.0"}
     )
     assert [entity for entity, _ in all_quotas(image)] == [ALICE]
 
@@ -196,8 +197,9 @@ def test_a_question_without_a_meaning_is_refused(
 )
 def test_quotas_are_where_kafka_kept_them(entity: Entity, node: str) -> None:
     """The paths of ZooKeeper-era Kafka, names encoded as it did; and back."""
-    assert node_of(entity) == node
-    assert entity_of(node) == entity
+    owner = owner_of(entity)
+    assert layout.config_path(owner) == f"/config/{node}"
+    assert entity_of(owner) == entity
 
 
 @given(name=st.text(min_size=1))
@@ -207,11 +209,11 @@ def test_any_name_can_be_kept(name: str) -> None:
         name.encode()
     except UnicodeEncodeError:
         return
-    node = node_of((("client-id", name),))
-    assert node.count("/") == 1
-    assert node.isascii()
-    assert node.isprintable()
-    assert entity_of(node) == (("client-id", name),)
+    owner = owner_of((("client-id", name),))
+    assert owner.name.count("/") == 0
+    assert owner.name.isascii()
+    assert owner.name.isprintable()
+    assert entity_of(owner) == (("client-id", name),)
 
 
 # -- how brokers hear of them ----------------------------------------------------------------------
@@ -258,7 +260,7 @@ def test_every_broker_hears_of_a_change() -> None:
     one.catch_up()
     assert dict(all_quotas(one.image)) == {HOME: {"connection_creation_rate": 3.0}}
     assert differences(one.image, store.load_image(kept.session())) == []
-    assert not kept.session().exists(f"{layout.USER_CONFIGS}/alice/clients/etl")
+    assert not kept.session().exists(f"{layout.CONFIGS[OwnerKind.USER]}/alice/clients/etl")
 
 
 ENTITIES = [ALICE, ALICE_ETL, ALICE_OTHERS, ETL, HOME]
@@ -285,7 +287,7 @@ def test_images_agree_with_the_tree(steps: list[tuple[bool, Entity, float | None
         member.catch_up()
         assert differences(member.image, fresh) == []
         assert member.image.config_versions == fresh.config_versions
-        assert member.image.client_quotas == fresh.client_quotas
+        assert member.image.configs == fresh.configs
 
 
 def test_quotas_of_old_are_read() -> None:

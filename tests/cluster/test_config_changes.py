@@ -17,12 +17,11 @@ from headrace.cluster.config_changes import (
     incremental_alter_group,
     incremental_alter_topic,
 )
+from headrace.cluster.config_owners import ALL_BROKERS, broker_owner, group_owner, topic_owner
 from headrace.cluster.configs import topic_value
 from headrace.cluster.image import (
-    BrokerConfigChanged,
     ClusterImage,
-    GroupConfigChanged,
-    TopicConfigChanged,
+    ConfigChanged,
 )
 from headrace.cluster.topics import NewTopic
 from headrace.errors import ClientFault, Error
@@ -39,10 +38,10 @@ def image() -> ClusterImage:
 
 def test_replacing_forgets_what_is_not_given(image: ClusterImage) -> None:
     """AlterConfigs: the topic has exactly the given overrides afterwards."""
-    assert alter_topic(image, "t", {"segment.ms": "5"}) == TopicConfigChanged(
-        "t", {"segment.ms": "5"}
+    assert alter_topic(image, "t", {"segment.ms": "5"}) == ConfigChanged(
+        topic_owner("t"), {"segment.ms": "5"}
     )
-    assert alter_topic(image, "t", {}) == TopicConfigChanged("t", {})
+    assert alter_topic(image, "t", {}) == ConfigChanged(topic_owner("t"), {})
 
 
 def test_incremental_changes_touch_only_what_they_name(image: ClusterImage) -> None:
@@ -65,7 +64,7 @@ def test_incremental_changes_touch_only_what_they_name(image: ClusterImage) -> N
 
 def test_appending_to_an_unset_list_begins_with_the_default(image: ClusterImage) -> None:
     """Kafka takes the built-in value as the beginning."""
-    image.apply([TopicConfigChanged("t", {})])
+    image.apply([ConfigChanged(topic_owner("t"), {})])
     change = incremental_alter_topic(image, "t", [ConfigOp("cleanup.policy", APPEND, "compact")])
     assert change.configs == {"cleanup.policy": "delete,compact"}
 
@@ -112,8 +111,8 @@ def test_broker_107_falls_through_when_a_dynamic_value_is_deleted(image: Cluster
     static = BrokerConfig({"broker.id": "107", key: "2"})
 
     def effective() -> object:
-        dynamic = image.broker_configs.get(107, {})
-        broker = static.with_dynamic(dynamic, image.cluster_default_config)
+        dynamic = image.config_of(broker_owner(107))
+        broker = static.with_dynamic(dynamic, image.config_of(ALL_BROKERS))
         return topic_value(key, {}, broker)
 
     def change(broker_id: int | None, op: AlterOp, value: str | None = None) -> None:
@@ -135,10 +134,12 @@ def test_broker_107_falls_through_when_a_dynamic_value_is_deleted(image: Cluster
 def test_replacing_dynamic_settings_of_a_broker(image: ClusterImage) -> None:
     """AlterConfigs for one broker and for all."""
     static = BrokerConfig()
-    assert alter_broker(image, 107, {"log.cleaner.threads": "4"}, static) == BrokerConfigChanged(
-        107, {"log.cleaner.threads": "4"}
+    assert alter_broker(image, 107, {"log.cleaner.threads": "4"}, static) == ConfigChanged(
+        broker_owner(107), {"log.cleaner.threads": "4"}
     )
-    assert alter_broker(image, None, {"preallocate": None}, static) == BrokerConfigChanged(None, {})
+    assert alter_broker(image, None, {"preallocate": None}, static) == ConfigChanged(
+        broker_owner(None), {}
+    )
 
 
 @pytest.mark.parametrize(
@@ -195,10 +196,10 @@ def test_a_group_needs_not_exist_to_have_settings(image: ClusterImage) -> None:
     """KIP-848: the settings wait for the group; each request says what the group has afterwards."""
     broker = BrokerConfig({})
     first = incremental_alter_group(image, "g", [ConfigOp(SESSION, SET, " 50000 ")], broker)
-    assert first == GroupConfigChanged("g", {SESSION: "50000"})
+    assert first == ConfigChanged(group_owner("g"), {SESSION: "50000"})
     image.apply([first])
     both = incremental_alter_group(image, "g", [ConfigOp(HEARTBEAT, SET, "6000")], broker)
-    assert both == GroupConfigChanged("g", {SESSION: "50000", HEARTBEAT: "6000"})
+    assert both == ConfigChanged(group_owner("g"), {SESSION: "50000", HEARTBEAT: "6000"})
     assert alter_group(image, "g", {HEARTBEAT: "7000"}, broker).configs == {HEARTBEAT: "7000"}
     assert incremental_alter_group(image, "g", [ConfigOp(SESSION, DELETE)], broker).configs == {}
 

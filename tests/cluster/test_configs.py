@@ -14,9 +14,10 @@ from headrace.cluster.configs import (
     describe_group,
     describe_topic,
     group_value,
-    topic_log_config,
+    topic_settings,
     topic_value,
 )
+from headrace.log import LogConfig
 
 KEY = "min.insync.replicas"
 
@@ -125,14 +126,15 @@ def test_brokers_with_different_files_disagree() -> None:
 
 
 def test_all_effective_values_of_a_topic() -> None:
-    """Every topic key, typed, under its name in Python's spelling."""
-    values = topic_log_config({"segment.bytes": "1048576"}, BrokerConfig({"log.roll.ms": "9"}))
-    assert len(values) == len(TOPIC_KEYS)
-    assert values["segment_bytes"] == 1048576
-    assert values["segment_ms"] == 9
-    assert values["cleanup_policy"] == ["delete"]
-    assert values["unclean_leader_election_enable"] is False
-    assert values["min_cleanable_dirty_ratio"] == 0.5
+    """What a log reads, typed, under Kafka's names in Python's spelling; also a broker's own."""
+    broker = BrokerConfig({"log.roll.ms": "9"})
+    values = topic_settings(LogConfig, {"segment.bytes": "1048576"}, broker)
+    assert values.segment_bytes == 1048576
+    assert values.segment_ms == 9
+    assert values.cleanup_policy == ("delete",)
+    assert values.unclean_leader_election_enable is False
+    assert values.min_cleanable_dirty_ratio == 0.5
+    assert values.producer_id_expiration_ms == 86_400_000
 
 
 def one(entries: list[ConfigEntry]) -> ConfigEntry:

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.cluster.config_owners import broker_owner, topic_owner
 from headrace.cluster.controller import Policy, balance_leaders, decide, take_over
 from headrace.cluster.image import (
-    BrokerConfigChanged,
     BrokerRegistered,
     BrokerUnregistered,
     Change,
     ClusterImage,
+    ConfigChanged,
     PartitionChanged,
     PartitionImage,
-    TopicConfigChanged,
     TopicCreated,
 )
 from headrace.cluster.partitions import replicas_lost, shut_down, step_down
@@ -156,13 +156,13 @@ def test_an_unclean_election_is_the_last_resort() -> None:
 
 def test_a_setting_can_free_a_partition_that_stands_still() -> None:
     """unclean.leader.election.enable, set on the topic or on the brokers, is acted on at once."""
-    for news in (TopicConfigChanged("t", {}), BrokerConfigChanged(None, {})):
+    for news in (ConfigChanged(topic_owner("t"), {}), ConfigChanged(broker_owner(None), {})):
         image = pair(isr=(103,))
         lose(image, 103)
         assert decide(image, [news], CLEAN) == []
         hear(image, news, policy=UNCLEAN)
         assert partition_of(image).leader == 104
-    gone = TopicConfigChanged("gone", {})
+    gone = ConfigChanged(topic_owner("gone"), {})
     assert decide(image, [gone], UNCLEAN) == []
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.config_changes import AlterOp, ConfigOp, incremental_alter_broker
+from headrace.cluster.config_owners import broker_owner
 from headrace.cluster.dynamic_passwords import DynamicPasswords
-from headrace.cluster.image import BrokerConfigChanged
+from headrace.cluster.image import ConfigChanged
 from headrace.errors import ConfigError
 from tests.cluster.clusters import cluster
 
@@ -53,7 +54,7 @@ def test_rotation_encrypts_what_only_the_old_secret_reads() -> None:
         **passwords(new="second").encrypted({OTHER: "hunter2"}),
         "log.cleaner.threads": "2",
     }
-    image.apply([BrokerConfigChanged(1, stored)])
+    image.apply([ConfigChanged(broker_owner(1), stored)])
     both = passwords(new="second", old="first")
     assert both.decrypted(stored) == ({**CLEAR, "log.cleaner.threads": "2"}, [])
     assert passwords(new="second").rotated(image, 1) == []
@@ -71,7 +72,7 @@ def test_a_change_of_another_setting_leaves_stored_passwords_alone() -> None:
     """Also those that this broker cannot read; a password can be deleted without the secret."""
     image = cluster([1])
     stored = passwords(new="s").encrypted(CLEAR)
-    image.apply([BrokerConfigChanged(1, stored)])
+    image.apply([ConfigChanged(broker_owner(1), stored)])
     op = ConfigOp("log.cleaner.threads", AlterOp.SET, "2")
     change = incremental_alter_broker(image, 1, [op], BrokerConfig())
     assert change.configs == {**stored, "log.cleaner.threads": "2"}

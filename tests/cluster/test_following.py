@@ -11,32 +11,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.cluster import layout, store
+from headrace.cluster.config_owners import OwnerKind, broker_owner, group_owner, topic_owner
 from headrace.cluster.controller import Controllership, decide, take_over
 from headrace.cluster.following import changes_from, differences, roots_of
 from headrace.cluster.image import (
     NO_CONTROLLER,
     NO_NODE,
-    BrokerConfigChanged,
     BrokerRegistered,
     BrokerStarted,
     BrokerUnregistered,
     Change,
     Changes,
     ClusterImage,
+    ConfigChanged,
     ControllerChanged,
     ControllerEpochChanged,
     FeaturesChanged,
-    GroupConfigChanged,
     PartitionChanged,
     PartitionImage,
     PartitionsAdded,
-    TopicConfigChanged,
     TopicCreated,
     TopicDeleted,
 )
 from headrace.cluster.partitions import change_isr, step_down
 from headrace.cluster.reassignments import alter
 from headrace.cluster.topics import NewTopic, create_partitions, delete_topic
+from headrace.cluster.writing import ops_for
 from headrace.coordination.memory import MemoryStore
 from headrace.coordination.tree import (
     BadVersion,
@@ -175,7 +175,7 @@ class Follower:
             changes = list(decide_on(self.image))
             if not changes:
                 return []
-            ops = store.ops_for(self.image, changes, controllership=self.controllership)
+            ops = ops_for(self.image, changes, controllership=self.controllership)
             try:
                 self.tree.multi(ops)
             except (BadVersion, NodeExists, NoNode, NotEmpty) as fault:
@@ -218,7 +218,7 @@ def test_brokers_come_and_go(pair: tuple[Follower, Follower]) -> None:
     three.begin_life()
     three.register()
     assert [type(each) for each in two.follow()] == [
-        BrokerConfigChanged,
+        ConfigChanged,
         BrokerStarted,
         BrokerRegistered,
     ]
@@ -262,7 +262,7 @@ def test_nobody_enters_an_isr_for_what_an_earlier_life_had(
     one.make_true(lambda image: [one_isr(image, (1,))])
     joined = one_isr(one.image, (1, 2))
     assert store.next_broker_epoch(two.tree, 2, ["dir-2"]) == 2
-    ops = store.ops_for(one.image, [joined])
+    ops = ops_for(one.image, [joined])
     with pytest.raises(BadVersion, match="/brokers/epochs/2"):
         one.tree.multi(ops)
     one.read(roots_of(changed(*(op.path for op in ops))))
@@ -291,9 +291,9 @@ def test_topics_are_followed_from_creation_to_deletion(pair: tuple[Follower, Fol
     one.make_true(lambda image: [created(image, request)])
     made, settings_ = two.follow()
     assert isinstance(made, TopicCreated)
-    assert settings_ == TopicConfigChanged("t", {"retention.ms": "1"}, 0)
-    one.make_true(lambda image: [TopicConfigChanged("t", {"retention.ms": "2"})])
-    assert two.follow() == [TopicConfigChanged("t", {"retention.ms": "2"}, 1)]
+    assert settings_ == ConfigChanged(topic_owner("t"), {"retention.ms": "1"}, 0)
+    one.make_true(lambda image: [ConfigChanged(topic_owner("t"), {"retention.ms": "2"})])
+    assert two.follow() == [ConfigChanged(topic_owner("t"), {"retention.ms": "2"}, 1)]
     one.make_true(lambda image: [create_partitions(image, "t", 2, [[2, 1]])])
     (grown,) = two.follow()
     assert isinstance(grown, PartitionsAdded)
@@ -330,7 +330,7 @@ def test_a_topic_made_again_is_another_topic(pair: tuple[Follower, Follower]) ->
             two.follow()
     old = two.image.topics["t"]
     news = two.follow()
-    assert [type(each) for each in news] == [TopicDeleted, TopicCreated, TopicConfigChanged]
+    assert [type(each) for each in news] == [TopicDeleted, TopicCreated, ConfigChanged]
     assert news[0] == TopicDeleted(old)
     assert two.image.topics["t"].id == UUID(int=3000)
     assert two.image == store.load_image(one.tree)
@@ -344,9 +344,9 @@ def test_a_topic_made_again_is_seen_by_its_node_alone(pair: tuple[Follower, Foll
         one.make_true(lambda image: [TopicDeleted(each) for each in image.topics.values()])
         one.make_true(lambda image: [created(image, request, new_id=ids(start))])  # noqa: B023
         two.read(["/brokers/topics/t"])
-        assert two.image.topic_configs == {}
+        assert two.image.configs[OwnerKind.TOPIC] == {}
         two.read(["/config/topics/t"])
-        assert two.image.topic_configs == {"t": {"retention.ms": str(start)}}
+        assert two.image.configs[OwnerKind.TOPIC] == {"t": {"retention.ms": str(start)}}
     assert two.image == store.load_image(one.tree)
 
 
@@ -404,24 +404,24 @@ def test_settings_features_and_controllers_are_followed(pair: tuple[Follower, Fo
     group = {"consumer.session.timeout.ms": "50000"}
     one.make_true(
         lambda image: [
-            BrokerConfigChanged(None, {"log.retention.ms": "1"}),
-            BrokerConfigChanged(2, {"log.retention.ms": "2"}),
-            GroupConfigChanged("a/b", group),
+            ConfigChanged(broker_owner(None), {"log.retention.ms": "1"}),
+            ConfigChanged(broker_owner(2), {"log.retention.ms": "2"}),
+            ConfigChanged(group_owner("a/b"), group),
             FeaturesChanged({}, 1),
         ]
     )
     assert two.follow() == [
-        BrokerConfigChanged(None, {"log.retention.ms": "1"}, 1),
-        BrokerConfigChanged(2, {"log.retention.ms": "2"}, 1),
-        GroupConfigChanged("a/b", group, 0),
+        ConfigChanged(broker_owner(None), {"log.retention.ms": "1"}, 1),
+        ConfigChanged(broker_owner(2), {"log.retention.ms": "2"}, 1),
+        ConfigChanged(group_owner("a/b"), group, 0),
         FeaturesChanged({}, 1),
     ]
     assert store.elect_controller(one.tree, 1, now_ms=5) is not None
     assert two.follow() == [ControllerEpochChanged(1), ControllerChanged(1)]
-    one.make_true(lambda image: [GroupConfigChanged("a/b", {})])
+    one.make_true(lambda image: [ConfigChanged(group_owner("a/b"), {})])
     one.shared.expire_session(one.tree)
     assert two.follow() == [
-        GroupConfigChanged("a/b", {}, NO_NODE),
+        ConfigChanged(group_owner("a/b"), {}, NO_NODE),
         BrokerUnregistered(1),
         ControllerChanged(NO_CONTROLLER),
     ]
@@ -432,13 +432,13 @@ def test_settings_of_a_group_that_were_made_anew(pair: tuple[Follower, Follower]
     """The node went with the last setting and counts from 0 again: the version may look older."""
     one, two = pair
     for value in ("1", "2", "3"):
-        one.make_true(lambda image, value=value: [GroupConfigChanged("g", {"k": value})])  # type: ignore[misc]
+        one.make_true(lambda image, value=value: [ConfigChanged(group_owner("g"), {"k": value})])  # type: ignore[misc]
     two.follow()
     for value in ("4", "5"):
-        one.make_true(lambda image: [GroupConfigChanged("g", {})])
-        one.make_true(lambda image, value=value: [GroupConfigChanged("g", {"k": value})])  # type: ignore[misc]
+        one.make_true(lambda image: [ConfigChanged(group_owner("g"), {})])
+        one.make_true(lambda image, value=value: [ConfigChanged(group_owner("g"), {"k": value})])  # type: ignore[misc]
         two.follow()
-        assert two.image.group_configs == {"g": {"k": value}}
+        assert two.image.configs[OwnerKind.GROUP] == {"g": {"k": value}}
         assert two.image == store.load_image(one.tree)
 
 
@@ -457,8 +457,8 @@ def test_settings_may_be_heard_of_before_their_topic(pair: tuple[Follower, Follo
     three.image = ClusterImage("c")
     three.read(["/config/topics/t"])
     one.make_true(lambda image: [delete_topic(image, name="t")])
-    assert three.read(["/config/topics/t"]) == [TopicConfigChanged("t", {}, NO_NODE)]
-    assert (three.image.topic_configs, three.image.config_versions) == ({}, {})
+    assert three.read(["/config/topics/t"]) == [ConfigChanged(topic_owner("t"), {}, NO_NODE)]
+    assert (three.image.configs[OwnerKind.TOPIC], three.image.config_versions) == ({}, {})
 
 
 @pytest.mark.parametrize(
@@ -505,8 +505,10 @@ def test_everything_read_anew_is_compared(pair: tuple[Follower, Follower]) -> No
     one.make_true(lambda image: [created(image, request, new_id=ids(4000))])
     one.make_true(lambda image: [delete_topic(image, name="b")])
     one.make_true(lambda image: [create_partitions(image, "c", 4)])
-    one.make_true(lambda image: [TopicConfigChanged("c", {"retention.ms": "9"})])
-    one.make_true(lambda image: [GroupConfigChanged("g", {"k": "v"}), FeaturesChanged({}, 1)])
+    one.make_true(lambda image: [ConfigChanged(topic_owner("c"), {"retention.ms": "9"})])
+    one.make_true(
+        lambda image: [ConfigChanged(group_owner("g"), {"k": "v"}), FeaturesChanged({}, 1)]
+    )
     one.make_true(lambda image: step_down(image, 2))
     one.tree.delete("/brokers/ids/1")
     one.begin_life()
@@ -523,8 +525,7 @@ def test_everything_read_anew_is_compared(pair: tuple[Follower, Follower]) -> No
         "TopicCreated",
         "PartitionsAdded",
         "PartitionChanged",
-        "TopicConfigChanged",
-        "GroupConfigChanged",
+        "ConfigChanged",
         "FeaturesChanged",
         "BrokerUnregistered",
         "BrokerRegistered",
@@ -581,12 +582,14 @@ class World:
         elif kind == 6:
             configs = {self.data.draw(st.sampled_from(KEYS)): str(self.draw(st.integers(1, 9)))}
             member.make_true(
-                lambda image: [TopicConfigChanged(name, configs)] if name in image.topics else []
+                lambda image: (
+                    [ConfigChanged(topic_owner(name), configs)] if name in image.topics else []
+                )
             )
         elif kind == 7:
             value = self.draw(st.integers(0, 3))
             configs = {"k": str(value)} if value else {}
-            member.make_true(lambda image: [GroupConfigChanged("g", configs)])
+            member.make_true(lambda image: [ConfigChanged(group_owner("g"), configs)])
         elif kind == 8:
             self.restart(member)
         else:

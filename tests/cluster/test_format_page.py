@@ -7,9 +7,11 @@ import re
 from pathlib import Path
 
 from headrace.cluster import layout, store
-from headrace.cluster.image import GroupConfigChanged, PartitionChanged, PartitionImage
+from headrace.cluster.config_owners import DEFAULT_ENTITY, group_owner
+from headrace.cluster.image import ConfigChanged, PartitionChanged, PartitionImage
 from headrace.cluster.producer_ids import claim_block
 from headrace.cluster.topics import NewTopic
+from headrace.cluster.writing import ops_for
 from headrace.coordination.memory import MemoryStore
 from headrace.coordination.sqlite import APPLICATION_ID, SCHEMA_VERSION, SqliteTree
 from tests.cluster.clusters import broker, created
@@ -27,14 +29,14 @@ def test_the_example_is_what_we_write() -> None:
     image = store.load_image(tree)
     request = NewTopic("orders", assignments=[(0, [1, 2])], configs={"retention.ms": "86400000"})
     orders = created(image, request)
-    tree.multi(store.ops_for(image, [orders]))
+    tree.multi(ops_for(image, [orders]))
     image.apply([orders])
     after = PartitionImage((1, 2), (2,), leader=2, leader_epoch=1, partition_epoch=1)
     moved = PartitionChanged("orders", 0, after)
-    tree.multi(store.ops_for(image, [moved]))
+    tree.multi(ops_for(image, [moved]))
     image.apply([moved])
-    patient = GroupConfigChanged("orders/eu", {"consumer.session.timeout.ms": "60000"})
-    tree.multi(store.ops_for(image, [patient]))
+    patient = ConfigChanged(group_owner("orders/eu"), {"consumer.session.timeout.ms": "60000"})
+    tree.multi(ops_for(image, [patient]))
     claim_block(tree, 1)
     (block,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
     example = json.loads(block)
@@ -46,7 +48,7 @@ def test_every_path_is_on_the_page() -> None:
     later = (layout.CLUSTER_ID, layout.CONTROLLER, layout.FEATURES, layout.PRODUCER_ID_BLOCK)
     for path in (*layout.SKELETON, *later):
         assert f"`{path}" in PAGE
-    assert layout.DEFAULT_ENTITY in PAGE
+    assert DEFAULT_ENTITY in PAGE
 
 
 def test_the_file_is_as_described(tmp_path: Path) -> None:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from headrace.cluster.config_owners import (
+    ALL_BROKERS,
+    OwnerKind,
+    broker_owner,
+    group_owner,
+    topic_owner,
+)
 from headrace.cluster.image import (
     NO_NODE,
-    BrokerConfigChanged,
     BrokerRegistered,
     BrokerUnregistered,
+    ConfigChanged,
     ControllerChanged,
     FeaturesChanged,
-    GroupConfigChanged,
     PartitionChanged,
     PartitionImage,
     PartitionsAdded,
-    TopicConfigChanged,
     TopicDeleted,
 )
 from headrace.cluster.topics import NewTopic, create_partitions, delete_topic
@@ -27,9 +32,9 @@ def test_topics_are_found_by_name_and_by_id() -> None:
     image = with_topics(cluster(), NewTopic("t", 1, 1, configs={"retention.ms": "5"}))
     topic = image.topics["t"]
     assert image.topic_names == {topic.id: "t"}
-    assert image.topic_configs == {"t": {"retention.ms": "5"}}
+    assert image.configs[OwnerKind.TOPIC] == {"t": {"retention.ms": "5"}}
     image.apply([delete_topic(image, name="t")])
-    assert (image.topics, image.topic_names, image.topic_configs) == ({}, {}, {})
+    assert (image.topics, image.topic_names, image.configs[OwnerKind.TOPIC]) == ({}, {}, {})
     assert image.colliding_topic("t") is None
 
 
@@ -107,10 +112,10 @@ def test_news_of_another_topic_of_the_same_name_do_not_mix() -> None:
     assert image.topic_names == {new.topic.id: "t"}
     image.apply([TopicDeleted(old), PartitionsAdded(replace(old, version=9), 2)])
     assert image.topics["t"].id == new.topic.id
-    image.apply([TopicConfigChanged("t", {"retention.ms": "7"})])
+    image.apply([ConfigChanged(topic_owner("t"), {"retention.ms": "7"})])
     image.apply([replace(new, config_version=NO_NODE)])  # heard of twice
     assert len(image.topics["t"].partitions) == 2
-    assert image.topic_configs == {"t": {"retention.ms": "7"}}
+    assert image.configs[OwnerKind.TOPIC] == {"t": {"retention.ms": "7"}}
 
 
 def test_images_do_not_share_what_changes() -> None:
@@ -126,14 +131,14 @@ def test_images_do_not_share_what_changes() -> None:
 def test_settings_are_as_new_as_their_node() -> None:
     """A version that is known or older is no news; without a version it is the next one."""
     image = cluster()
-    image.apply([TopicConfigChanged("t", {"retention.ms": "1"})])
-    assert image.config_versions == {("topics", "t"): 0}
-    image.apply([TopicConfigChanged("t", {"retention.ms": "2"}, version=4)])
-    image.apply([TopicConfigChanged("t", {"retention.ms": "3"}, version=3)])
-    assert image.topic_configs == {"t": {"retention.ms": "2"}}
-    image.apply([TopicConfigChanged("t", {})])
-    assert image.config_versions == {("topics", "t"): 5}
-    image.apply([TopicConfigChanged("t", {}, version=NO_NODE)])
+    image.apply([ConfigChanged(topic_owner("t"), {"retention.ms": "1"})])
+    assert image.config_versions == {topic_owner("t"): 0}
+    image.apply([ConfigChanged(topic_owner("t"), {"retention.ms": "2"}, version=4)])
+    image.apply([ConfigChanged(topic_owner("t"), {"retention.ms": "3"}, version=3)])
+    assert image.configs[OwnerKind.TOPIC] == {"t": {"retention.ms": "2"}}
+    image.apply([ConfigChanged(topic_owner("t"), {})])
+    assert image.config_versions == {topic_owner("t"): 5}
+    image.apply([ConfigChanged(topic_owner("t"), {}, version=NO_NODE)])
     assert image.config_versions == {}
 
 
@@ -168,25 +173,24 @@ def test_settings_without_values_take_no_room() -> None:
     image = cluster()
     image.apply(
         [
-            TopicConfigChanged("t", {"retention.ms": "1"}),
-            BrokerConfigChanged(1, {"num.io.threads": "2"}),
-            BrokerConfigChanged(None, {"num.io.threads": "3"}),
-            GroupConfigChanged("g", {"consumer.session.timeout.ms": "50000"}),
+            ConfigChanged(topic_owner("t"), {"retention.ms": "1"}),
+            ConfigChanged(broker_owner(1), {"num.io.threads": "2"}),
+            ConfigChanged(broker_owner(None), {"num.io.threads": "3"}),
+            ConfigChanged(group_owner("g"), {"consumer.session.timeout.ms": "50000"}),
         ]
     )
-    assert image.group_configs == {"g": {"consumer.session.timeout.ms": "50000"}}
-    assert image.broker_configs == {1: {"num.io.threads": "2"}}
-    assert image.cluster_default_config == {"num.io.threads": "3"}
+    assert image.configs[OwnerKind.GROUP] == {"g": {"consumer.session.timeout.ms": "50000"}}
+    assert image.config_of(broker_owner(1)) == {"num.io.threads": "2"}
+    assert image.config_of(ALL_BROKERS) == {"num.io.threads": "3"}
     image.apply(
         [
-            TopicConfigChanged("t", {}),
-            BrokerConfigChanged(1, {}),
-            BrokerConfigChanged(None, {}),
-            GroupConfigChanged("g", {}),
+            ConfigChanged(topic_owner("t"), {}),
+            ConfigChanged(broker_owner(1), {}),
+            ConfigChanged(broker_owner(None), {}),
+            ConfigChanged(group_owner("g"), {}),
         ]
     )
-    assert (image.topic_configs, image.broker_configs, image.group_configs) == ({}, {}, {})
-    assert image.cluster_default_config == {}
+    assert not any(image.configs.values())
 
 
 def test_brokers_and_controller_come_and_go() -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from headrace.cluster.image import (
     BrokerUnregistered,
@@ -17,12 +13,11 @@ from headrace.cluster.image import (
     PartitionImage,
 )
 from headrace.cluster.partitions import change_isr
-from headrace.cluster.reassignments import alter, ongoing, plan_decommission, plan_reassignment
+from headrace.cluster.reassignments import alter, ongoing
 from headrace.cluster.topics import NewTopic
-from headrace.errors import ClientFault, Error
+from headrace.errors import Error
 from headrace.types import NO_LEADER, TopicPartition
 from tests.cluster.clusters import (
-    Fixed,
     bring,
     broker,
     cluster,
@@ -286,24 +281,7 @@ def test_each_partition_has_its_own_verdict() -> None:
     assert image.topics["t"].version == 1
 
 
-# -- plans -----------------------------------------------------------------------------------------
-
-
-def test_a_generated_plan_is_a_placement_on_the_given_brokers() -> None:
-    """kafka-reassign-partitions --generate: as if each topic were created there, as many copies."""
-    current = {TopicPartition("a", number): [0, 1] for number in range(3)}
-    current |= {TopicPartition("b", number): [2] for number in range(2)}
-    plan = plan_reassignment(current, dict.fromkeys([3, 4, 5]), chance=Fixed(0))
-    assert plan == {
-        ("a", 0): [3, 4],
-        ("a", 1): [4, 5],
-        ("a", 2): [5, 3],
-        ("b", 0): [3],
-        ("b", 1): [4],
-    }
-    with pytest.raises(ClientFault, match="larger than the number of available brokers"):
-        plan_reassignment(current, {3: None}, chance=Fixed(0))
-    assert plan_reassignment({}, {}, chance=Fixed(0)) == {}
+# -- a plan ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("book2:K-02", "book2:K-03", "book2:K-06", "admin:RC-37")
@@ -313,12 +291,11 @@ def test_a_broker_is_decommissioned_by_a_plan() -> None:
         cluster(range(4)),
         NewTopic("t", assignments=[(0, [0, 1]), (1, [1, 0]), (2, [2, 3]), (3, [0, 3])]),
     )
-    current = {
-        TopicPartition("t", number): each.replicas
-        for number, each in enumerate(image.topics["t"].partitions)
+    plan = {
+        TopicPartition("t", 0): [3, 1],
+        TopicPartition("t", 1): [1, 2],
+        TopicPartition("t", 3): [1, 3],
     }
-    plan = plan_decommission(current, dict.fromkeys(range(4)), [0])
-    assert plan == {("t", 0): [3, 1], ("t", 1): [1, 2], ("t", 3): [1, 3]}
     changes, faults = alter(image, plan, may_change_factor=False)
     assert not faults
     hear(image, *changes)
@@ -328,37 +305,3 @@ def test_a_broker_is_decommissioned_by_a_plan() -> None:
         hear(image, change)
     for partition in image.topics["t"].partitions:
         assert 0 not in (*partition.replicas, *partition.isr, partition.leader)
-
-
-def test_a_plan_keeps_racks_apart() -> None:
-    """The replica goes to a rack that has none, though a broker elsewhere has less to do."""
-    racks = {0: "a", 1: "a", 2: "b", 3: "b"}
-    current = {TopicPartition("t", 0): [2, 0], TopicPartition("t", 1): [1]}
-    assert plan_decommission(current, racks, [0])[HERE] == [2, 1]
-
-
-def test_a_plan_needs_enough_brokers() -> None:
-    """The refusal says what to do."""
-    with pytest.raises(ClientFault, match=r"only 1 broker\(s\) remain") as caught:
-        plan_decommission({HERE: [0, 1]}, dict.fromkeys([0, 1]), [0])
-    assert caught.value.error is Error.INVALID_REPLICATION_FACTOR
-
-
-@settings(deadline=None)
-@given(st.integers(4, 8), st.integers(1, 3), st.integers(1, 30), st.integers(0, 3), st.integers())
-def test_plans_are_sound_and_even(
-    brokers: int, factor: int, partitions: int, leaving: int, seed: int
-) -> None:
-    """No broker twice, none that leaves, nothing moved without need; leaders stay spread."""
-    chance = random.Random(seed)
-    places = {TopicPartition("t", number): [0] * factor for number in range(partitions)}
-    current = plan_reassignment(places, dict.fromkeys(range(brokers)), chance=chance)
-    plan = plan_decommission(current, dict.fromkeys(range(brokers)), [leaving])
-    for place, replicas in (current | plan).items():
-        assert leaving not in replicas
-        assert len(set(replicas)) == factor
-        kept = [each == old for each, old in zip(replicas, current[place], strict=True)]
-        assert kept.count(False) == (leaving in current[place])
-    led = Counter(replicas[0] for replicas in (current | plan).values())
-    counts = [led[each] for each in range(brokers) if each != leaving]
-    assert max(counts) - min(counts) <= 2

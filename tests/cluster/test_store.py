@@ -13,21 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.cluster import layout, store
+from headrace.cluster.config_owners import OwnerKind, broker_owner, group_owner, topic_owner
 from headrace.cluster.controller import Controllership
 from headrace.cluster.image import (
     NO_CONTROLLER,
-    BrokerConfigChanged,
     BrokerRegistration,
     Change,
     ClusterImage,
+    ConfigChanged,
     Endpoint,
     FeaturesChanged,
-    GroupConfigChanged,
     PartitionChanged,
     PartitionImage,
-    TopicConfigChanged,
 )
 from headrace.cluster.topics import NewTopic, create_partitions, delete_topic
+from headrace.cluster.writing import ops_for
 from headrace.coordination.local import LocalTree
 from headrace.coordination.memory import MemoryStore, MemoryTree
 from headrace.coordination.sqlite import SqliteTree
@@ -52,7 +52,7 @@ def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalTree]:
 
 def commit(tree: LocalTree, image: ClusterImage, *changes: Change) -> None:
     """What a broker does: the tree first, then the image."""
-    tree.multi(store.ops_for(image, changes))
+    tree.multi(ops_for(image, changes))
     image.apply(changes)
 
 
@@ -162,17 +162,17 @@ def test_an_image_survives_the_tree(tree: LocalTree) -> None:
         tree,
         image,
         PartitionChanged("a", 0, PartitionImage((0, 1), (1,), 1, 1, partition_epoch=1)),
-        TopicConfigChanged("a", {"segment.bytes": "1000000"}),
-        BrokerConfigChanged(1, {"log.cleaner.threads": "4"}),
-        BrokerConfigChanged(None, {"log.retention.ms": "1000"}),
-        GroupConfigChanged("g", {"consumer.session.timeout.ms": "50000"}),
+        ConfigChanged(topic_owner("a"), {"segment.bytes": "1000000"}),
+        ConfigChanged(broker_owner(1), {"log.cleaner.threads": "4"}),
+        ConfigChanged(broker_owner(None), {"log.retention.ms": "1000"}),
+        ConfigChanged(group_owner("g"), {"consumer.session.timeout.ms": "50000"}),
         FeaturesChanged({"transaction.version": 1}, epoch=1),
     )
     commit(tree, image, created(image, NewTopic("c", 1, 1)))
     commit(tree, image, delete_topic(image, name="c"))
     assert store.load_image(tree) == image
-    commit(tree, image, BrokerConfigChanged(1, {}), TopicConfigChanged("a", {}))
-    commit(tree, image, GroupConfigChanged("g", {"consumer.session.timeout.ms": "1"}))
+    commit(tree, image, ConfigChanged(broker_owner(1), {}), ConfigChanged(topic_owner("a"), {}))
+    commit(tree, image, ConfigChanged(group_owner("g"), {"consumer.session.timeout.ms": "1"}))
     commit(tree, image, FeaturesChanged({}, epoch=2))
     assert store.load_image(tree) == image
 
@@ -193,7 +193,7 @@ def test_features_are_finalized_once(tree: LocalTree) -> None:
     store.initialize(tree, lambda: "another")
     assert store.load_image(tree).features == {"metadata.version": 30}
     with pytest.raises(BadVersion):
-        tree.multi(store.ops_for(old, [lowered]))
+        tree.multi(ops_for(old, [lowered]))
 
 
 def test_levels_of_a_newer_release_keep_a_broker_out(tree: LocalTree) -> None:
@@ -209,10 +209,10 @@ def test_any_group_id_has_a_node_of_its_own(tree: LocalTree, group: str) -> None
     image = store.load_image(tree)
     before = tree.subtree("/")
     configs = {"consumer.session.timeout.ms": "50000"}
-    commit(tree, image, GroupConfigChanged(group, configs))
-    assert store.load_image(tree).group_configs == {group: configs}
-    commit(tree, image, GroupConfigChanged(group, {}))
-    commit(tree, image, GroupConfigChanged(group, {}))
+    commit(tree, image, ConfigChanged(group_owner(group), configs))
+    assert store.load_image(tree).configs[OwnerKind.GROUP] == {group: configs}
+    commit(tree, image, ConfigChanged(group_owner(group), {}))
+    commit(tree, image, ConfigChanged(group_owner(group), {}))
     assert tree.subtree("/") == before
 
 
@@ -234,7 +234,7 @@ def test_a_decision_on_an_old_image_fails_whole(tree: LocalTree) -> None:
     old = store.load_image(tree)
     commit(tree, image, stale)
     with pytest.raises(BadVersion):
-        tree.multi(store.ops_for(old, [other, stale]))
+        tree.multi(ops_for(old, [other, stale]))
     assert store.load_image(tree) == image
 
 

@@ -7,11 +7,12 @@ from uuid import UUID
 
 import pytest
 
+from headrace.cluster.config_owners import OwnerKind, topic_owner
 from headrace.cluster.image import (
     BrokerRegistered,
     ClusterImage,
+    ConfigChanged,
     PartitionImage,
-    TopicConfigChanged,
 )
 from headrace.cluster.reassignments import alter
 from headrace.cluster.topics import (
@@ -327,5 +328,5 @@ def test_a_decision_changes_nothing() -> None:
     create_partitions(image, "t", 6)
     delete_topic(image, name="t")
     assert image.topics["t"].partitions == before
-    image.apply([TopicConfigChanged("t", {"retention.ms": "1"})])
-    assert image.topic_configs == {"t": {"retention.ms": "1"}}
+    image.apply([ConfigChanged(topic_owner("t"), {"retention.ms": "1"})])
+    assert image.configs[OwnerKind.TOPIC] == {"t": {"retention.ms": "1"}}

@@ -10,28 +10,27 @@ import pytest
 
 from headrace.cluster import layout, store
 from headrace.cluster.config_changes import AlterOp, ConfigOp, incremental_alter_topic
+from headrace.cluster.config_owners import OwnerKind, broker_owner, group_owner, topic_owner
 from headrace.cluster.controller import Controllership
 from headrace.cluster.following import changes_from, differences, roots_of
 from headrace.cluster.image import (
     NO_CONTROLLER,
-    BrokerConfigChanged,
     BrokerRegistered,
     BrokerUnregistered,
     Change,
     ClusterImage,
+    ConfigChanged,
     ControllerChanged,
     ControllerEpochChanged,
     FeaturesChanged,
-    GroupConfigChanged,
     PartitionChanged,
     PartitionsAdded,
-    TopicConfigChanged,
     TopicCreated,
 )
 from headrace.cluster.partitions import change_isr, elect_preferred, with_leader
 from headrace.cluster.reassignments import advance, alter
-from headrace.cluster.store import chunks, ops_for
 from headrace.cluster.topics import NewTopic, create_partitions, delete_topic
+from headrace.cluster.writing import chunks, ops_for
 from headrace.coordination.memory import MemoryStore, MemoryTree
 from headrace.coordination.tree import (
     BadVersion,
@@ -105,11 +104,11 @@ def test_every_write_names_what_it_knows(members: list[Member]) -> None:
     """No Set goes out without a version; a topic is checked by its id."""
     image = members[0].look()
     changes: list[Change] = [
-        TopicConfigChanged("t", {"retention.ms": "1"}),
-        TopicConfigChanged("t", {"retention.ms": "2"}),
-        BrokerConfigChanged(None, {"log.retention.ms": "1"}),
-        BrokerConfigChanged(1, {"log.retention.ms": "1"}),
-        GroupConfigChanged("g", {"consumer.session.timeout.ms": "50000"}),
+        ConfigChanged(topic_owner("t"), {"retention.ms": "1"}),
+        ConfigChanged(topic_owner("t"), {"retention.ms": "2"}),
+        ConfigChanged(broker_owner(None), {"log.retention.ms": "1"}),
+        ConfigChanged(broker_owner(1), {"log.retention.ms": "1"}),
+        ConfigChanged(group_owner("g"), {"consumer.session.timeout.ms": "50000"}),
         FeaturesChanged({}, 1),
         create_partitions(image, "t", 3),
         PartitionChanged("t", 0, with_leader(partition_of(image), 1, (1, 2))),
@@ -130,11 +129,11 @@ def test_every_write_names_what_it_knows(members: list[Member]) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        TopicConfigChanged("t", {"retention.ms": "2"}),
-        BrokerConfigChanged(None, {"log.retention.ms": "2"}),
-        BrokerConfigChanged(1, {"log.retention.ms": "2"}),
-        GroupConfigChanged("g", {"consumer.session.timeout.ms": "2"}),
-        GroupConfigChanged("g", {}),
+        ConfigChanged(topic_owner("t"), {"retention.ms": "2"}),
+        ConfigChanged(broker_owner(None), {"log.retention.ms": "2"}),
+        ConfigChanged(broker_owner(1), {"log.retention.ms": "2"}),
+        ConfigChanged(group_owner("g"), {"consumer.session.timeout.ms": "2"}),
+        ConfigChanged(group_owner("g"), {}),
         FeaturesChanged({}, 1),
     ],
     ids=lambda change: type(change).__name__,
@@ -144,7 +143,7 @@ def test_who_has_not_heard_of_a_change_cannot_undo_it(
 ) -> None:
     """Two brokers decide on the same image: the second is refused, sees the first, and succeeds."""
     one, two, _ = members
-    group = GroupConfigChanged("g", {"consumer.session.timeout.ms": "1"})
+    group = ConfigChanged(group_owner("g"), {"consumer.session.timeout.ms": "1"})
     one.write(group)
     two.look()
     one.write(change)
@@ -167,7 +166,9 @@ def test_concurrent_alterations_are_all_kept(members: list[Member]) -> None:
         member = members[turn % 2]
         refused += member.make_true(lambda image, op=op: incremental_alter_topic(image, "t", [op]))  # type: ignore[misc]
     assert refused == 3
-    assert store.load_image(members[2].tree).topic_configs["t"] == dict.fromkeys(keys, "60000")
+    assert store.load_image(members[2].tree).configs[OwnerKind.TOPIC]["t"] == dict.fromkeys(
+        keys, "60000"
+    )
 
 
 @pytest.mark.spec("admin:RC-28")
@@ -184,7 +185,7 @@ def test_no_broker_is_a_master(members: list[Member]) -> None:
 @pytest.mark.spec("book1:Z-09")
 def test_the_cluster_outlives_its_brokers(shared: MemoryStore, members: list[Member]) -> None:
     """Every broker is gone; what they had agreed on is in the tree, and a newcomer finds it."""
-    members[1].write(TopicConfigChanged("t", {"retention.ms": "1"}))
+    members[1].write(ConfigChanged(topic_owner("t"), {"retention.ms": "1"}))
     shrunk = change_isr(members[1].image, "t", 1, [1])
     assert shrunk is not None
     members[1].write(shrunk)
@@ -193,7 +194,10 @@ def test_the_cluster_outlives_its_brokers(shared: MemoryStore, members: list[Mem
         shared.expire_session(member.tree)
     found = store.load_image(shared.session())
     assert found.brokers == {}
-    assert (found.topics, found.topic_configs) == (known.topics, known.topic_configs)
+    assert (found.topics, found.configs[OwnerKind.TOPIC]) == (
+        known.topics,
+        known.configs[OwnerKind.TOPIC],
+    )
 
 
 @pytest.mark.spec("admin:RC-26")
@@ -268,7 +272,7 @@ def test_a_later_topic_of_the_same_name_is_left_alone(members: list[Member]) -> 
     assert shrink is not None
     for change in (
         shrink,
-        TopicConfigChanged("t", {"retention.ms": "1"}),
+        ConfigChanged(topic_owner("t"), {"retention.ms": "1"}),
         create_partitions(two.image, "t", 5),
         delete_topic(two.image, name="t"),
     ):
@@ -301,7 +305,7 @@ def test_a_deposed_controller_changes_nothing(shared: MemoryStore, members: list
     before = three.look()
     for change in (
         elect_preferred(one.image, "t", 0),
-        TopicConfigChanged("t", {}),
+        ConfigChanged(topic_owner("t"), {}),
         created(one.image, NewTopic("u", 1, 1)),
     ):
         with pytest.raises(BadVersion, match="/controller_epoch"):
@@ -318,7 +322,9 @@ def test_a_deposed_controller_changes_nothing(shared: MemoryStore, members: list
 def test_the_epoch_is_checked_before_everything(members: list[Member]) -> None:
     """Whoever is refused at the first operation knows that it is not the controller any more."""
     held = Controllership(0, 3, epoch_version=3)
-    (first, *_) = ops_for(members[0].image, [TopicConfigChanged("t", {})], controllership=held)
+    (first, *_) = ops_for(
+        members[0].image, [ConfigChanged(topic_owner("t"), {})], controllership=held
+    )
     assert first == Check("/controller_epoch", 3)
 
 
@@ -433,7 +439,9 @@ def test_a_huge_topic_grows_up_in_parts(members: list[Member]) -> None:
     one, two, _ = members
     huge = created(one.image, NewTopic("huge", 1003, 2, configs={"retention.ms": "1"}))
     sizes = []
-    for part in chunks([TopicConfigChanged("t", {}), huge, TopicConfigChanged("t", {})], 200):
+    for part in chunks(
+        [ConfigChanged(topic_owner("t"), {}), huge, ConfigChanged(topic_owner("t"), {})], 200
+    ):
         ops = ops_for(one.image, part)
         assert len(ops) <= 204
         one.write(*part)
@@ -495,7 +503,7 @@ def test_topics_of_an_older_tree_get_their_ids(members: list[Member]) -> None:
     tree.multi([Delete(path), Delete(layout.TOPIC_IDS)])
     store.initialize(tree, lambda: "another")
     assert tree.get(path).data == b"t"
-    members[0].write(TopicConfigChanged("t", {"retention.ms": "1"}))
+    members[0].write(ConfigChanged(topic_owner("t"), {"retention.ms": "1"}))
 
 
 def test_a_topic_that_vanishes_while_it_is_read_is_not_loaded(
@@ -522,11 +530,11 @@ def test_a_topic_that_vanishes_while_it_is_read_is_not_loaded(
 def test_refused_transactions_leave_no_trace(members: list[Member]) -> None:
     """All operations or none, also for the notes and the topic's node."""
     one, two, _ = members
-    two.write(TopicConfigChanged("t", {"retention.ms": "1"}))
+    two.write(ConfigChanged(topic_owner("t"), {"retention.ms": "1"}))
     shrink = change_isr(one.image, "t", 0, [0])
     assert shrink is not None
     before = one.tree.subtree("/")
     with pytest.raises(TreeError):
-        one.write(shrink, TopicConfigChanged("t", {}))
+        one.write(shrink, ConfigChanged(topic_owner("t"), {}))
     assert one.tree.subtree("/") == before
     assert isinstance(ops_for(one.image, [shrink])[-1], Create)

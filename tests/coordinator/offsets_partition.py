@@ -6,14 +6,13 @@ and are kept, so that `restart` can load a new shard from nothing but the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from headrace.coordinator.effects import Caller, Effects, ProducerIdentity
 from headrace.coordinator.group.offset_fetch import asked_groups, assembled
 from headrace.coordinator.group.records import decode_record, encode_record
-from headrace.coordinator.group.settings import GroupSettings
+from headrace.coordinator.group.settings import GroupSettings, Overrides
 from headrace.coordinator.group.shard import GroupShard
 from headrace.errors import Error
 from headrace.wire.messages.offset_fetch import (
@@ -22,6 +21,7 @@ from headrace.wire.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from tests.coordinator.known_topics import KnownTopics
+from tests.settings import group_settings
 
 NOW_MS = 1_700_000_000_000
 LATEST = 99
@@ -43,10 +43,10 @@ class OffsetsPartition:
         self,
         topics: KnownTopics | None = None,
         settings: GroupSettings | None = None,
-        overrides: Callable[[str], Mapping[str, str]] = lambda _: {},
+        overrides: Overrides = lambda _: {},
     ) -> None:
         self.topics = topics or KnownTopics(orders=3, payments=1)
-        self.settings = settings or GroupSettings(group_initial_rebalance_delay_ms=0)
+        self.settings = settings or group_settings(group_initial_rebalance_delay_ms=0)
         self.overrides = overrides
         self.now_ms = NOW_MS
         self.log: list[Written] = []

@@ -16,16 +16,16 @@ from headrace.coordinator.effects import (
     TransactionMarkers,
 )
 from headrace.coordinator.host import Host, HostState
-from headrace.coordinator.transaction.settings import TransactionSettings
 from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.errors import Error
-from headrace.log import LogConfig, PartitionLog
+from headrace.log import PartitionLog
 from headrace.records.builder import BatchBuilder
 from headrace.replica.leadership import Leadership
 from headrace.replica.partition import Partition
 from headrace.testing import MemoryDisk
 from headrace.types import TopicPartition
 from headrace.wire.messages.init_producer_id import InitProducerIdRequest
+from tests.settings import log_config, transaction_settings
 
 NOW_MS = 1_700_000_000_000
 WHERE = TopicPartition("__transaction_state", 0)
@@ -52,7 +52,7 @@ class World:
         self.disk = MemoryDisk(folders=["/data"])
         self.notes: list[str] = []
         self.changes: list[ShareStatesChange] = []
-        self.config = LogConfig(flush_messages=flush_messages, cleanup_policy=("compact",))
+        self.config = log_config(flush_messages=flush_messages, cleanup_policy=("compact",))
         self.log = PartitionLog.create(self.disk, FOLDER, WHERE, UUID(int=7), self.config, NOW_MS)
         self.host = self.new_host()
         self.load()
@@ -67,7 +67,7 @@ class World:
         return Host(
             STATE,
             partition,
-            lambda: TransactionShard(TransactionSettings(), 0, iter(range(1000)).__next__),
+            lambda: TransactionShard(transaction_settings(), 0, iter(range(1000)).__next__),
             send=send,
             written=lambda appended: None,
             change_share_states=lambda _, change: self.changes.append(change),

@@ -20,7 +20,7 @@ from headrace.coordinator.group import records as group
 from headrace.coordinator.share import records as share
 from headrace.coordinator.transaction import records as transaction
 from headrace.errors import Error
-from headrace.log import LogConfig, Origin, PartitionLog
+from headrace.log import Origin, PartitionLog
 from headrace.records.batch import split_batches
 from headrace.records.builder import BatchBuilder
 from headrace.records.record import Record, iterate
@@ -43,6 +43,7 @@ from tests.coordinator.group_requests import (
 from tests.coordinator.share.share_records import SHARE_RECORDS
 from tests.coordinator.state_records import GROUP_RECORDS, NOW_MS, TOPIC_ID, TRANSACTION_RECORDS
 from tests.kafka.apache_kafka import ApacheKafka
+from tests.settings import log_config
 
 PRINTED = re.compile(r"key: (\{.*\}) payload: (.*)$", re.MULTILINE)
 Encode = Callable[[StateRecord], tuple[bytes, bytes | None]]
@@ -86,7 +87,7 @@ def written(folder: Path, topic: str, encode: Encode, records: Sequence[StateRec
     path = folder / f"{topic}-0"
     partition = TopicPartition(topic, 0)
     log = PartitionLog.create(
-        OsDisk(64), str(path), partition, TOPIC_ID, LogConfig(cleanup_policy=("compact",)), NOW_MS
+        OsDisk(64), str(path), partition, TOPIC_ID, log_config(cleanup_policy=("compact",)), NOW_MS
     )
     builder = BatchBuilder()
     for record in records:

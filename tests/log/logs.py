@@ -14,6 +14,7 @@ from headrace.records.record import Record, iterate
 from headrace.runtime.disk import Disk
 from headrace.testing import MemoryDisk
 from headrace.types import TopicPartition
+from tests.settings import log_config
 
 NOW_MS = 1_700_000_000_000
 PARENT = "/data"
@@ -29,14 +30,14 @@ def new_disk() -> MemoryDisk:
 
 def new_log(disk: Disk, config: LogConfig | None = None, now_ms: int = NOW_MS) -> PartitionLog:
     """An empty log, whose folder survives a crash, as that of a created topic does."""
-    log = PartitionLog.create(disk, FOLDER, ORDERS, TOPIC_ID, config or LogConfig(), now_ms)
+    log = PartitionLog.create(disk, FOLDER, ORDERS, TOPIC_ID, config or log_config(), now_ms)
     disk.sync_folder(PARENT)
     return log
 
 
 def reopened(disk: Disk, config: LogConfig | None = None, **options: Any) -> PartitionLog:
     options = {"clean": True, "now_ms": NOW_MS, **options}
-    return PartitionLog.open(disk, FOLDER, ORDERS, config or LogConfig(), **options)
+    return PartitionLog.open(disk, FOLDER, ORDERS, config or log_config(), **options)
 
 
 def batch(

@@ -8,7 +8,6 @@ import struct
 import pytest
 
 from headrace.errors import ClientFault, Error
-from headrace.log import LogConfig
 from headrace.records.batch import TimestampType, read_header
 from headrace.records.compression import Codec
 from headrace.records.record import iterate
@@ -25,6 +24,7 @@ from tests.log.logs import (
     read_everything,
     reopened,
 )
+from tests.settings import log_config
 
 LOG = "00000000000000000000.log"
 
@@ -130,7 +130,7 @@ def test_an_epoch_is_noted_where_it_began() -> None:
 @pytest.mark.spec("admin:LS-26", "book1:B-26")
 def test_append_time_replaces_the_producers_time() -> None:
     """LogAppendTime: the broker's clock is the time of every record, and the answer tells it."""
-    log = new_log(new_disk(), LogConfig(message_timestamp_type="LogAppendTime"))
+    log = new_log(new_disk(), log_config(message_timestamp_type="LogAppendTime"))
     result = append(log, count=3, timestamp=5, now_ms=NOW_MS + 70)
     assert result.log_append_time_ms == NOW_MS + 70
     assert [record.timestamp for record in read_everything(log)] == [NOW_MS + 70] * 3
@@ -163,7 +163,7 @@ def test_the_producers_codec_is_kept_by_default(codec: Codec) -> None:
 def test_the_topics_codec_wins(name: str) -> None:
     """Any other `compression.type` makes the broker recompress; the records stay the same."""
     disk = new_disk()
-    log = new_log(disk, LogConfig(compression_type=name))
+    log = new_log(disk, log_config(compression_type=name))
     for codec in Codec:
         append(log, batch(5, size=100, compression=codec))
     data = file_bytes(disk, LOG)
@@ -179,7 +179,7 @@ def test_a_batch_in_the_topics_codec_is_not_touched() -> None:
     """Recompression only happens where the codecs differ."""
     disk = new_disk()
     sent = batch(5, size=100, compression=Codec.LZ4)
-    append(new_log(disk, LogConfig(compression_type="lz4")), sent)
+    append(new_log(disk, log_config(compression_type="lz4")), sent)
     assert file_bytes(disk, LOG)[16:] == sent[16:]
 
 
@@ -187,7 +187,7 @@ def test_new_settings_hold_from_the_next_append_on() -> None:
     """A changed topic setting needs no restart."""
     log = new_log(new_disk())
     append(log, size=500)
-    log.config = LogConfig(max_message_bytes=200)
+    log.config = log_config(max_message_bytes=200)
     with pytest.raises(ClientFault, match=r"max\.message\.bytes allows 200"):
         append(log, size=500)
 

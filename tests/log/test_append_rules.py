@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from headrace.errors import ClientFault, Error, InvalidRecords
-from headrace.log import LogConfig, Origin, PartitionLog
+from headrace.log import Origin, PartitionLog
 from headrace.records.batch import HEADER, HEADER_SIZE, TimestampType, read_header, seal
 from headrace.records.builder import BatchBuilder
 from headrace.records.compression import Codec
 from tests.log.logs import NOW_MS, append, batch, marker, new_disk, new_log
+from tests.settings import log_config
 
 HOUR_MS = 3_600_000
 
@@ -96,11 +97,11 @@ def test_what_a_client_must_not_claim(fields: dict[str, Any], error: Error) -> N
 def test_a_batch_above_the_limit_is_too_large() -> None:
     """`max.message.bytes` bounds the batch as it was sent, header included."""
     sent = batch(size=1000)
-    log = new_log(new_disk(), LogConfig(max_message_bytes=len(sent) - 1))
+    log = new_log(new_disk(), log_config(max_message_bytes=len(sent) - 1))
     error, text = refusal(log, sent)
     assert error is Error.MESSAGE_TOO_LARGE
     assert str(len(sent)) in text
-    log.config = LogConfig(max_message_bytes=len(sent))
+    log.config = log_config(max_message_bytes=len(sent))
     assert append(log, sent).base_offset == 0
 
 
@@ -108,13 +109,13 @@ def test_a_batch_above_the_limit_is_too_large() -> None:
 def test_a_batch_that_grows_by_the_topics_codec_is_too_large() -> None:
     """The limit also holds for what is stored when the broker recompresses."""
     sent = batch(size=10_000, compression=Codec.GZIP)
-    config = LogConfig(max_message_bytes=5000, compression_type="uncompressed")
+    config = log_config(max_message_bytes=5000, compression_type="uncompressed")
     assert refusal(new_log(new_disk(), config), sent)[0] is Error.MESSAGE_TOO_LARGE
 
 
 def test_a_batch_above_the_segment_is_too_large_for_the_list() -> None:
     """A batch never spans two segments, so `segment.bytes` is a limit too."""
-    config = LogConfig(segment_bytes=500)
+    config = log_config(segment_bytes=500)
     error, _ = refusal(new_log(new_disk(), config), batch(size=1000))
     assert error is Error.RECORD_LIST_TOO_LARGE
 
@@ -130,19 +131,19 @@ def test_the_future_is_refused_beyond_an_hour() -> None:
 
 def test_the_past_is_refused_where_the_topic_says_so() -> None:
     """KIP-937: `message.timestamp.before.max.ms` has no limit unless it is set."""
-    log = new_log(new_disk(), LogConfig(message_timestamp_before_max_ms=1000))
+    log = new_log(new_disk(), log_config(message_timestamp_before_max_ms=1000))
     error, text = refusal(log, batch(timestamp=NOW_MS - 1001))
     assert error is Error.INVALID_TIMESTAMP
     assert "message.timestamp.before.max.ms" in text
     append(log, timestamp=NOW_MS - 1000)
     append(log, timestamp=-1)
-    log.config = LogConfig()
+    log.config = log_config()
     append(log, timestamp=0)
 
 
 def test_append_time_topics_do_not_judge_the_producers_clock() -> None:
     """With LogAppendTime the producer's time is thrown away, so it cannot be wrong."""
-    log = new_log(new_disk(), LogConfig(message_timestamp_type="LogAppendTime"))
+    log = new_log(new_disk(), log_config(message_timestamp_type="LogAppendTime"))
     assert append(log, timestamp=NOW_MS + 10 * HOUR_MS).base_offset == 0
 
 
@@ -152,7 +153,7 @@ def test_records_that_cannot_be_recompressed_are_the_clients_fault() -> None:
     builder.append(None, b"x", NOW_MS)
     honest = memoryview(builder.build())
     lying = changed(honest, attributes=int(Codec.ZSTD))
-    log = new_log(new_disk(), LogConfig(compression_type="gzip"))
+    log = new_log(new_disk(), log_config(compression_type="gzip"))
     assert refusal(log, lying)[0] is Error.CORRUPT_MESSAGE
 
 
@@ -166,7 +167,7 @@ def test_only_coordinators_write_markers() -> None:
 
 def test_the_timestamp_type_of_a_marker_follows_the_topic() -> None:
     """A coordinator's batch is stamped like any other where the topic uses append time."""
-    log = new_log(new_disk(), LogConfig(message_timestamp_type="LogAppendTime"))
+    log = new_log(new_disk(), log_config(message_timestamp_type="LogAppendTime"))
     append(log, marker(commit=True, producer_id=9), origin=Origin.COORDINATOR, now_ms=NOW_MS + 9)
     piece = log.read(0, 1000, up_to=1)
     assert piece.file is not None
@@ -195,7 +196,7 @@ def test_a_compacted_topic_names_the_records_without_key() -> None:
     builder = BatchBuilder()
     for key in (b"a", None, b"c", None):
         builder.append(key, b"value", NOW_MS)
-    log = new_log(new_disk(), LogConfig(cleanup_policy=("compact",)))
+    log = new_log(new_disk(), log_config(cleanup_policy=("compact",)))
     with pytest.raises(InvalidRecords) as refused:
         append(log, memoryview(builder.build()))
     assert refused.value.indexes == [1, 3]

@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from headrace.log import LogConfig, Origin, PartitionLog
+from headrace.log import Origin, PartitionLog
 from headrace.records.record import Record
 from headrace.testing import MemoryDisk, SimulatedCrash
 from tests.log.logs import (
@@ -27,8 +27,9 @@ from tests.log.logs import (
     reopened,
     replicated,
 )
+from tests.settings import log_config
 
-CONFIG = LogConfig(segment_bytes=700, index_interval_bytes=150, file_delete_delay_ms=0)
+CONFIG = log_config(segment_bytes=700, index_interval_bytes=150, file_delete_delay_ms=0)
 SEEDS: list[int | None] = [None, 1, 2, 3]
 
 
@@ -115,7 +116,9 @@ def forget(disk: MemoryDisk, witness: Witness) -> None:
             log.flush()
             witness.checkpoint(log)
         if number in (9, 16):
-            log.config = LogConfig(segment_bytes=700, index_interval_bytes=150, retention_bytes=700)
+            log.config = log_config(
+                segment_bytes=700, index_interval_bytes=150, retention_bytes=700
+            )
             log.apply_retention(NOW_MS)
             log.remove_doomed(NOW_MS + 60_000)
             witness.checkpoint(log)

@@ -12,7 +12,6 @@ from uuid import UUID, uuid4
 import pytest
 
 from headrace.errors import ClientFault, ConfigError, Error
-from headrace.log.config import LogConfig
 from headrace.log.directory import (
     LoadReport,
     LogDirectory,
@@ -29,9 +28,10 @@ from headrace.testing.memory_disk import MemoryDisk, SimulatedCrash
 from headrace.types import ZERO_UUID, TopicPartition
 from tests.log import logs
 from tests.log.logs import remove_doomed
+from tests.settings import log_config
 
 NOW_MS = 1_700_000_000_000
-CONFIG = LogConfig(file_delete_delay_ms=60_000)
+CONFIG = log_config(file_delete_delay_ms=60_000)
 TOPIC_ID = UUID("3fc95771-bcff-4d3b-80bd-51ab2ebf2727")
 ORDERS_0 = TopicPartition("orders", 0)
 ORDERS_1 = TopicPartition("orders", 1)

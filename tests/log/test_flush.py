@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from headrace.log import LogConfig
 from tests.log.logs import FOLDER, NOW_MS, append, files, new_disk, new_log, offsets, reopened
+from tests.settings import log_config
 
 
 @pytest.mark.spec("admin:LS-22", "slides:A21")
@@ -54,8 +54,8 @@ def test_a_flush_moves_the_recovery_point() -> None:
 @pytest.mark.spec("slides:A43")
 def test_flush_by_messages() -> None:
     """`flush.messages`: so many records may wait for the disk; no limit by default."""
-    assert LogConfig().flush_messages == 9223372036854775807
-    log = new_log(new_disk(), LogConfig(flush_messages=5))
+    assert log_config().flush_messages == 9223372036854775807
+    log = new_log(new_disk(), log_config(flush_messages=5))
     assert [append(log, count=2).flush_due for _ in range(3)] == [False, False, True]
     log.flush()
     assert not append(log).flush_due
@@ -64,7 +64,7 @@ def test_flush_by_messages() -> None:
 @pytest.mark.spec("slides:A44")
 def test_flush_by_age() -> None:
     """`flush.ms`: how long a record may wait for the disk, counted from the first that waits."""
-    log = new_log(new_disk(), LogConfig(flush_ms=1000))
+    log = new_log(new_disk(), log_config(flush_ms=1000))
     assert not append(log, now_ms=NOW_MS).flush_due
     assert not log.flush_due(NOW_MS + 999)
     assert log.flush_due(NOW_MS + 1000)
@@ -103,7 +103,7 @@ def test_nothing_to_flush() -> None:
 def test_a_flush_syncs_all_segments_since_the_last() -> None:
     """Rolled segments are flushed with their indexes and the folder that names them."""
     disk = new_disk()
-    config = LogConfig(segment_bytes=300, index_interval_bytes=50)
+    config = log_config(segment_bytes=300, index_interval_bytes=50)
     log = new_log(disk, config)
     for _ in range(20):
         append(log)
@@ -123,7 +123,7 @@ def test_a_flush_syncs_all_segments_since_the_last() -> None:
 def test_a_flush_does_not_repeat_what_an_earlier_one_did() -> None:
     """Segments below the recovery point are not synced again."""
     disk = new_disk()
-    log = new_log(disk, LogConfig(segment_bytes=300))
+    log = new_log(disk, log_config(segment_bytes=300))
     for _ in range(20):
         append(log)
     log.flush()
@@ -149,7 +149,7 @@ def test_a_failed_sync_leaves_the_recovery_point() -> None:
 def test_a_flush_survives_the_deletion_of_its_segment() -> None:
     """Retention may remove a segment while a thread is syncing it."""
     disk = new_disk()
-    log = new_log(disk, LogConfig(segment_bytes=100, retention_ms=0, file_delete_delay_ms=0))
+    log = new_log(disk, log_config(segment_bytes=100, retention_ms=0, file_delete_delay_ms=0))
     for _ in range(3):
         append(log, timestamp=1)
     log.high_watermark = 3
@@ -166,7 +166,7 @@ def test_a_flush_survives_the_deletion_of_its_segment() -> None:
 def test_closing_makes_everything_durable() -> None:
     """A controlled shutdown flushes: nothing is lost by cutting the power right after it."""
     disk = new_disk()
-    config = LogConfig(segment_bytes=500, index_interval_bytes=100)
+    config = log_config(segment_bytes=500, index_interval_bytes=100)
     log = new_log(disk, config)
     for number in range(30):
         append(log, timestamp=NOW_MS + number)

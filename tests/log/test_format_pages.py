@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from headrace.log import LogConfig
 from headrace.log.offset_index import OffsetIndex
 from headrace.log.time_index import TimeIndex
 from headrace.records.builder import BatchBuilder
@@ -23,10 +22,11 @@ from tests.log.logs import (
     read_everything,
     reopened,
 )
+from tests.settings import log_config
 
 STEM = "00000000000000000000"
 START_MS = 1_700_000_000_000
-CONFIG = LogConfig(index_interval_bytes=60)
+CONFIG = log_config(index_interval_bytes=60)
 PAGES = Path(__file__).parents[2] / "docs" / "formats"
 
 

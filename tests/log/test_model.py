@@ -9,11 +9,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from headrace.log import LogConfig, Origin, PartitionLog
+from headrace.log import Origin, PartitionLog
 from headrace.records.record import Record
 from headrace.testing import MemoryDisk
 from tests.generated import examples
 from tests.log.logs import NOW_MS, batch, new_disk, new_log, read_everything, reopened
+from tests.settings import log_config
 
 fractions = st.integers(0, 100)
 
@@ -26,7 +27,7 @@ class LogAndList(RuleBasedStateMachine):
 
     @initialize(segment_bytes=st.integers(450, 2000), interval=st.integers(1, 400))
     def create(self, segment_bytes: int, interval: int) -> None:
-        self.config = LogConfig(
+        self.config = log_config(
             segment_bytes=segment_bytes, index_interval_bytes=interval, file_delete_delay_ms=0
         )
         self.disk = new_disk()
@@ -107,7 +108,7 @@ class LogAndList(RuleBasedStateMachine):
 
     @rule(keep_bytes=st.integers(0, 3000), remove=st.booleans())
     def retain(self, keep_bytes: int, remove: bool) -> None:
-        self.log.config = LogConfig(
+        self.log.config = log_config(
             segment_bytes=self.config.segment_bytes,
             index_interval_bytes=self.config.index_interval_bytes,
             retention_ms=-1,

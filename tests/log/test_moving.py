@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from headrace.errors import ClientFault, CorruptData, Error
-from headrace.log import LogConfig, Origin, PartitionLog
+from headrace.log import Origin, PartitionLog
 from headrace.log.directory import LogDirectory
 from headrace.log.moving import MOVED_FROM, Move, settle_moves
 from headrace.records.record import Record
@@ -28,9 +28,10 @@ from tests.log.logs import (
     remove_doomed,
     replicated,
 )
+from tests.settings import log_config
 
 ORDERS = TopicPartition("orders", 0)
-CONFIG = LogConfig(segment_bytes=700, index_interval_bytes=150, file_delete_delay_ms=0)
+CONFIG = log_config(segment_bytes=700, index_interval_bytes=150, file_delete_delay_ms=0)
 SLICE_BYTES = 300
 SEEDS: list[int | None] = [None, 1, 2]
 

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import CorruptData
-from headrace.log import LogConfig, partition_metadata
+from headrace.log import partition_metadata
 from headrace.log.directory import LogDirectory
 from headrace.runtime.os_disk import OsDisk
 from headrace.testing import MemoryDisk
 from headrace.types import uuid_from_text, uuid_to_text
 from tests.log import logs
 from tests.log.format_page import hex_example
+from tests.settings import log_config
 
 # As Apache Kafka 4.3.1 encodes it.
 TOPIC_ID = UUID("3fc95771-bcff-4d3b-80bd-51ab2ebf2727")
@@ -61,12 +62,12 @@ def test_an_id_that_was_given_later_is_durable_at_once() -> None:
         directory = LogDirectory.open(
             disk, logs.PARENT, cluster_id="c", node_id=1, uuid_factory=uuid4
         )
-        directory.load(lambda topic: LogConfig(), logs.NOW_MS)
+        directory.load(lambda topic: log_config(), logs.NOW_MS)
         return directory
 
     disk = logs.new_disk()
     first = start(disk)
-    log = first.create(logs.ORDERS, logs.TOPIC_ID, LogConfig(), logs.NOW_MS)
+    log = first.create(logs.ORDERS, logs.TOPIC_ID, log_config(), logs.NOW_MS)
     logs.append(log)
     first.close()
     disk.remove(f"{logs.FOLDER}/{partition_metadata.FILE_NAME}")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import ClientFault, CorruptData, Error
-from headrace.log import LogConfig, PartitionLog
+from headrace.log import PartitionLog
 from headrace.records.batch import read_header
 from headrace.testing import MemoryDisk
 from headrace.testing.memory_disk import MemoryFile
@@ -27,8 +27,9 @@ from tests.log.logs import (
     reopened,
     replicated,
 )
+from tests.settings import log_config
 
-SMALL_SEGMENTS = LogConfig(segment_bytes=1000, index_interval_bytes=200)
+SMALL_SEGMENTS = log_config(segment_bytes=1000, index_interval_bytes=200)
 
 
 def long_log(disk: MemoryDisk, batches: int = 40) -> PartitionLog:
@@ -172,7 +173,7 @@ def test_deleted_records_are_out_of_range() -> None:
 
 def test_a_reader_at_the_end_costs_no_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Finding what was just written touches no file: its place is remembered."""
-    log = new_log(new_disk(), LogConfig(index_interval_bytes=100))
+    log = new_log(new_disk(), log_config(index_interval_bytes=100))
     for _ in range(50):
         append(log, count=2)
 
@@ -187,7 +188,7 @@ def test_a_reader_at_the_end_costs_no_read(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_gaps_are_stepped_over() -> None:
     """Compaction on a leader leaves gaps; a read inside one gives the next batch that there is."""
-    log = new_log(new_disk(), LogConfig(segment_bytes=200))
+    log = new_log(new_disk(), log_config(segment_bytes=200))
     for base in (0, 10, 20, 500, 510):
         replicated(log, batch(2, base_offset=base, leader_epoch=0))
     assert len(log.segments) > 2
@@ -199,7 +200,7 @@ def test_gaps_are_stepped_over() -> None:
 def test_gaps_are_stepped_over_after_a_restart() -> None:
     """The same holds where nothing is remembered and the last segment begins behind the gap."""
     disk = new_disk()
-    config = LogConfig(segment_bytes=200)
+    config = log_config(segment_bytes=200)
     log = new_log(disk, config)
     for base in (0, 10, 20, 500, 510):
         replicated(log, batch(2, base_offset=base, leader_epoch=0))
@@ -282,7 +283,7 @@ def test_any_walk_sees_every_record_once(
 ) -> None:
     """Whatever the sizes, a consumer that follows the offsets misses and repeats nothing."""
     disk = new_disk()
-    config = LogConfig(segment_bytes=segment_bytes, index_interval_bytes=interval)
+    config = log_config(segment_bytes=segment_bytes, index_interval_bytes=interval)
     log = new_log(disk, config)
     for count in counts:
         append(log, count=count)

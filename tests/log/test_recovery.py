@@ -25,8 +25,9 @@ from tests.log.logs import (
     read_everything,
     reopened,
 )
+from tests.settings import log_config
 
-SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=200)
+SMALL = log_config(segment_bytes=1000, index_interval_bytes=200)
 LOG = f"{FOLDER}/00000000000000000000.log"
 
 
@@ -81,7 +82,7 @@ def test_a_clean_restart_gives_the_same_log() -> None:
 def test_a_clean_start_reads_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the headers behind the active segment's last index entry, and no other log or index."""
     disk = new_disk()
-    config = LogConfig(segment_bytes=200_000, index_interval_bytes=4096)
+    config = log_config(segment_bytes=200_000, index_interval_bytes=4096)
     log = new_log(disk, config)
     for _ in range(50):
         append(log, size=20_000)
@@ -136,7 +137,7 @@ def test_a_torn_tail_is_cut_off(lost: int) -> None:
 def test_garbage_behind_the_last_batch_is_cut_off(garbage: bytes) -> None:
     """Space that was allocated but never written, or anything else, ends the log."""
     disk = new_disk()
-    log = filled(disk, LogConfig())
+    log = filled(disk, log_config())
     size = log.segments.active.size
     log.flush()
     disk.open(LOG).append([garbage])
@@ -215,7 +216,7 @@ def test_holes_between_segments_are_normal_where_topics_are_compacted() -> None:
     place = third.locate(third.base_offset + 4)
     assert place is not None
     third.log.truncate(place.position)
-    compacted = LogConfig(
+    compacted = log_config(
         segment_bytes=1000, index_interval_bytes=200, cleanup_policy=("compact", "delete")
     )
     log = reopened(disk, compacted, clean=False)
@@ -274,7 +275,7 @@ def test_a_ruined_index_of_the_active_segment_is_rebuilt(
 ) -> None:
     """Records are found by offset and by time, whatever was done to the index."""
     disk = new_disk()
-    config = LogConfig(index_interval_bytes=200)
+    config = log_config(index_interval_bytes=200)
     log = filled(disk, config)
     log.close()
     ruin(disk, f"{FOLDER}/00000000000000000000.{suffix}")
@@ -290,7 +291,7 @@ def test_a_ruined_index_of_the_active_segment_is_rebuilt(
 def test_validation_begins_at_the_recovery_point(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was flushed is not read again: neither older segments nor the part before the point."""
     disk = new_disk()
-    config = LogConfig(segment_bytes=300_000)
+    config = log_config(segment_bytes=300_000)
     log = new_log(disk, config)
     for _ in range(40):
         append(log, size=20_000)
@@ -408,7 +409,7 @@ def test_a_ruined_transaction_index_is_rebuilt() -> None:
 def test_epochs_are_cut_to_the_log() -> None:
     """An epoch that was noted but wrote nothing that survived is forgotten."""
     disk = new_disk()
-    log = filled(disk, LogConfig())
+    log = filled(disk, log_config())
     log.leader_epochs.assign(9, 80)
     log.close()
     assert [entry.epoch for entry in reopened(disk).leader_epochs.entries] == [0, 1, 2, 3]
@@ -458,7 +459,7 @@ def test_other_files_are_left_alone() -> None:
 def test_a_folder_of_apache_kafka_with_preallocated_indexes_opens() -> None:
     """Kafka's active indexes are 10 MiB of zeros behind the entries; they count for nothing."""
     disk = new_disk()
-    config = LogConfig(index_interval_bytes=200)
+    config = log_config(index_interval_bytes=200)
     log = filled(disk, config)
     log.close()
     before = derived_files(disk)
@@ -474,7 +475,7 @@ def test_a_folder_of_apache_kafka_with_preallocated_indexes_opens() -> None:
 def test_times_of_lost_batches_are_forgotten() -> None:
     """An index may outlive the records it names; the largest time must be that of a record."""
     disk = new_disk()
-    config = LogConfig(index_interval_bytes=200)
+    config = log_config(index_interval_bytes=200)
     log = filled(disk, config)
     log.close()
     place = log.segments.active.locate(60)
@@ -489,7 +490,7 @@ def test_times_of_lost_batches_are_forgotten() -> None:
 def test_batches_larger_than_a_read_are_recovered() -> None:
     """Recovery reads four megabytes at a time, but a batch may have more."""
     disk = new_disk()
-    config = LogConfig(max_message_bytes=10 << 20)
+    config = log_config(max_message_bytes=10 << 20)
     log = new_log(disk, config)
     for size in (100, 5 << 20, 100, 9 << 20):
         append(log, size=size)

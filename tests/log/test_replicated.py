@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.errors import CorruptData
-from headrace.log import LogConfig, Origin, PartitionLog
+from headrace.log import Origin, PartitionLog
 from tests.log.logs import (
     EVERYTHING,
     NOW_MS,
@@ -20,6 +20,7 @@ from tests.log.logs import (
     read_everything,
     replicated,
 )
+from tests.settings import log_config
 
 LOG = "00000000000000000000.log"
 
@@ -32,7 +33,7 @@ def fetched(leader: PartitionLog, offset: int, max_bytes: int = EVERYTHING) -> m
 def test_a_follower_has_its_leaders_bytes() -> None:
     """Replication copies the log byte for byte, epochs and append times included."""
     leader_disk, follower_disk = new_disk(), new_disk()
-    leader = new_log(leader_disk, LogConfig(message_timestamp_type="LogAppendTime"))
+    leader = new_log(leader_disk, log_config(message_timestamp_type="LogAppendTime"))
     for number in range(10):
         append(leader, count=3, leader_epoch=number // 4)
     follower = new_log(follower_disk)
@@ -45,7 +46,7 @@ def test_a_follower_has_its_leaders_bytes() -> None:
 
 def test_indexes_are_the_leaders_too() -> None:
     """Index entries depend on the batches only, not on how many came in one fetch."""
-    config = LogConfig(index_interval_bytes=100)
+    config = log_config(index_interval_bytes=100)
     leader_disk, follower_disk = new_disk(), new_disk()
     leader, follower = new_log(leader_disk, config), new_log(follower_disk, config)
     for number in range(30):
@@ -131,7 +132,7 @@ def test_one_fetch_fills_several_segments() -> None:
     leader = new_log(new_disk())
     for _ in range(20):
         append(leader, count=2)
-    follower = new_log(new_disk(), LogConfig(segment_bytes=500))
+    follower = new_log(new_disk(), log_config(segment_bytes=500))
     result = replicated(follower, fetched(leader, 0))
     assert result.rolled
     assert len(follower.segments) > 2
@@ -146,7 +147,7 @@ def test_one_fetch_rolls_by_the_records_time() -> None:
         append(leader, timestamp=NOW_MS - day)
     for day in range(5):
         append(leader, timestamp=NOW_MS + 1000 * day)
-    follower = new_log(new_disk(), LogConfig(segment_ms=1500))
+    follower = new_log(new_disk(), log_config(segment_ms=1500))
     replicated(follower, fetched(leader, 0))
     assert [segment.base_offset for segment in follower.segments] == [0, 7, 9]
 

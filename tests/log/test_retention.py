@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.errors import ClientFault, Error
-from headrace.log import LogConfig, PartitionLog
+from headrace.log import PartitionLog
 from headrace.testing import MemoryDisk
 from tests.log.logs import (
     EVERYTHING,
@@ -25,6 +25,7 @@ from tests.log.logs import (
     read_everything,
     reopened,
 )
+from tests.settings import log_config
 
 DAY_MS = 24 * 3_600_000
 SIZE = len(batch(1))
@@ -32,7 +33,7 @@ SIZE = len(batch(1))
 
 def daily(disk: MemoryDisk, days: int, **settings: Any) -> PartitionLog:
     """One segment for each day, one record in each."""
-    log = new_log(disk, LogConfig(segment_bytes=SIZE, **settings))
+    log = new_log(disk, log_config(segment_bytes=SIZE, **settings))
     for day in range(days):
         append(log, timestamp=NOW_MS + day * DAY_MS, now_ms=NOW_MS + day * DAY_MS)
     log.high_watermark = log.log_end_offset
@@ -61,7 +62,7 @@ def test_no_time_limit() -> None:
 
 def test_a_young_record_keeps_what_lies_behind_it() -> None:
     """Segments leave from the oldest on: one that must stay keeps all later ones."""
-    log = new_log(new_disk(), LogConfig(segment_bytes=SIZE))
+    log = new_log(new_disk(), log_config(segment_bytes=SIZE))
     for timestamp in (0, NOW_MS, 0, 0):
         append(log, timestamp=timestamp)
     log.high_watermark = 4
@@ -87,7 +88,7 @@ def test_size_retention_removes_whole_segments() -> None:
     log = daily(new_disk(), 10, retention_bytes=4 * SIZE + 1, retention_ms=-1)
     log.apply_retention(NOW_MS)
     assert offsets(log) == list(range(5, 10))
-    log.config = LogConfig(segment_bytes=SIZE, retention_bytes=4 * SIZE, retention_ms=-1)
+    log.config = log_config(segment_bytes=SIZE, retention_bytes=4 * SIZE, retention_ms=-1)
     log.apply_retention(NOW_MS)
     assert offsets(log) == list(range(6, 10))
     log.apply_retention(NOW_MS)
@@ -97,7 +98,7 @@ def test_size_retention_removes_whole_segments() -> None:
 @pytest.mark.spec("admin:LS-18")
 def test_nothing_above_the_high_watermark_goes() -> None:
     """What the followers do not have yet is kept, however old and large it is."""
-    log = new_log(new_disk(), LogConfig(segment_bytes=SIZE, retention_ms=0, retention_bytes=0))
+    log = new_log(new_disk(), log_config(segment_bytes=SIZE, retention_ms=0, retention_bytes=0))
     for _ in range(5):
         append(log, timestamp=1)
     log.high_watermark = 2
@@ -107,7 +108,7 @@ def test_nothing_above_the_high_watermark_goes() -> None:
 
 def test_compacted_topics_do_not_delete_by_age() -> None:
     """`cleanup.policy=compact` knows neither time nor size."""
-    config = LogConfig(
+    config = log_config(
         segment_bytes=SIZE + 1, retention_ms=0, retention_bytes=0, cleanup_policy=("compact",)
     )
     log = new_log(new_disk(), config)
@@ -151,7 +152,7 @@ def test_a_restart_finishes_the_deletion() -> None:
     log = daily(disk, 10)
     log.apply_retention(NOW_MS + 8 * DAY_MS)
     log.close()
-    log = reopened(disk, LogConfig(segment_bytes=SIZE))
+    log = reopened(disk, log_config(segment_bytes=SIZE))
     assert files(disk, ".deleted") == []
     assert log.log_start_offset == 1
 
@@ -159,7 +160,7 @@ def test_a_restart_finishes_the_deletion() -> None:
 def test_what_was_derived_from_deleted_segments_goes_with_them() -> None:
     """Snapshots and epochs of the deleted part are forgotten."""
     disk = new_disk()
-    log = new_log(disk, LogConfig(segment_bytes=SIZE))
+    log = new_log(disk, log_config(segment_bytes=SIZE))
     for epoch in range(5):
         append(log, timestamp=NOW_MS + epoch, leader_epoch=epoch)
     log.high_watermark = 5
@@ -176,7 +177,7 @@ def test_the_age_of_a_cold_segment_is_read_from_its_time_index() -> None:
     """After a restart retention reads one entry of the oldest segment, not its log."""
     disk = new_disk()
     daily(disk, 10).close()
-    log = reopened(disk, LogConfig(segment_bytes=SIZE))
+    log = reopened(disk, log_config(segment_bytes=SIZE))
     log.high_watermark = 10
     log.apply_retention(NOW_MS + 9 * DAY_MS)
     assert log.log_start_offset == 2

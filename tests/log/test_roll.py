@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.log import LogConfig
 from tests.log.logs import (
     NOW_MS,
     append,
@@ -17,6 +16,7 @@ from tests.log.logs import (
     reopened,
     replicated,
 )
+from tests.settings import log_config
 
 DAY_MS = 24 * 3_600_000
 
@@ -28,10 +28,10 @@ def bases(log: object) -> list[int]:
 @pytest.mark.spec("slides:A04", "slides:A49", "admin:LS-17", "admin:LS-18", "admin:LS-19")
 def test_the_batch_that_would_not_fit_begins_a_segment() -> None:
     """`segment.bytes` is never exceeded, and the new file is named after its first offset."""
-    assert LogConfig().segment_bytes == 1_073_741_824
+    assert log_config().segment_bytes == 1_073_741_824
     disk = new_disk()
     size = len(batch(3))
-    log = new_log(disk, LogConfig(segment_bytes=2 * size))
+    log = new_log(disk, log_config(segment_bytes=2 * size))
     rolled = [append(log, count=3).rolled for _ in range(5)]
     assert rolled == [False, False, True, False, True]
     assert bases(log) == [0, 6, 12]
@@ -47,7 +47,7 @@ def test_the_batch_that_would_not_fit_begins_a_segment() -> None:
 def test_only_the_active_segment_is_written() -> None:
     """Completed segments never change: the next appends go to the last file."""
     disk = new_disk()
-    log = new_log(disk, LogConfig(segment_bytes=300))
+    log = new_log(disk, log_config(segment_bytes=300))
     for _ in range(10):
         append(log)
     completed = [segment for segment in log.segments if segment is not log.segments.active]
@@ -61,7 +61,7 @@ def test_only_the_active_segment_is_written() -> None:
 @pytest.mark.spec("slides:A48", "admin:LS-19")
 def test_age_is_measured_in_the_records_time() -> None:
     """KIP-33: a batch more than `segment.ms` behind the segment's first one begins a new one."""
-    log = new_log(new_disk(), LogConfig(segment_ms=DAY_MS))
+    log = new_log(new_disk(), log_config(segment_ms=DAY_MS))
     append(log, timestamp=NOW_MS, now_ms=NOW_MS)
     append(log, timestamp=NOW_MS + DAY_MS, now_ms=NOW_MS + DAY_MS)
     assert bases(log) == [0]
@@ -72,7 +72,7 @@ def test_age_is_measured_in_the_records_time() -> None:
 @pytest.mark.spec("admin:LS-19")
 def test_an_idle_log_keeps_its_old_segment() -> None:
     """Age is looked at when something is appended: time alone changes nothing."""
-    log = new_log(new_disk(), LogConfig(segment_ms=DAY_MS))
+    log = new_log(new_disk(), log_config(segment_ms=DAY_MS))
     append(log, timestamp=NOW_MS)
     append(log, timestamp=NOW_MS, now_ms=NOW_MS + 10 * DAY_MS)
     assert bases(log) == [0]
@@ -80,7 +80,7 @@ def test_an_idle_log_keeps_its_old_segment() -> None:
 
 def test_without_times_the_files_age_counts() -> None:
     """Records without a timestamp roll by the broker's clock."""
-    log = new_log(new_disk(), LogConfig(segment_ms=DAY_MS))
+    log = new_log(new_disk(), log_config(segment_ms=DAY_MS))
     append(log, timestamp=-1, now_ms=NOW_MS)
     append(log, timestamp=-1, now_ms=NOW_MS + DAY_MS)
     append(log, timestamp=-1, now_ms=NOW_MS + DAY_MS + 1)
@@ -90,7 +90,7 @@ def test_without_times_the_files_age_counts() -> None:
 def test_the_age_of_a_segment_survives_a_restart() -> None:
     """The time of the first batch is read from the log, not remembered."""
     disk = new_disk()
-    config = LogConfig(segment_ms=DAY_MS)
+    config = log_config(segment_ms=DAY_MS)
     log = new_log(disk, config)
     append(log, timestamp=NOW_MS)
     log.close()
@@ -101,7 +101,7 @@ def test_the_age_of_a_segment_survives_a_restart() -> None:
 
 def test_a_roll_can_be_asked_for() -> None:
     """`roll_if_due` looks at the clock, for those who need completed segments of an idle log."""
-    log = new_log(new_disk(), LogConfig(segment_ms=DAY_MS))
+    log = new_log(new_disk(), log_config(segment_ms=DAY_MS))
     assert not log.roll_if_due(NOW_MS + 10 * DAY_MS)
     append(log, timestamp=NOW_MS)
     assert not log.roll_if_due(NOW_MS + DAY_MS)
@@ -113,7 +113,7 @@ def test_jitter_shortens_the_age_by_a_fixed_part() -> None:
     """`segment.jitter.ms` spreads rolls over partitions, but each segment has one limit."""
     limits = set()
     for _ in range(3):
-        log = new_log(new_disk(), LogConfig(segment_ms=DAY_MS, segment_jitter_ms=DAY_MS))
+        log = new_log(new_disk(), log_config(segment_ms=DAY_MS, segment_jitter_ms=DAY_MS))
         append(log, timestamp=NOW_MS)
         limit = next(
             hour for hour in range(25) if log.roll_if_due(NOW_MS + hour * 3_600_000) or hour == 24
@@ -125,7 +125,7 @@ def test_jitter_shortens_the_age_by_a_fixed_part() -> None:
 @pytest.mark.spec("admin:LS-19")
 def test_a_full_offset_index_ends_the_segment() -> None:
     """`segment.index.bytes` counts whole entries of eight bytes."""
-    config = LogConfig(segment_index_bytes=40, index_interval_bytes=1)
+    config = log_config(segment_index_bytes=40, index_interval_bytes=1)
     log = new_log(new_disk(), config)
     for _ in range(20):
         append(log, timestamp=NOW_MS)
@@ -136,7 +136,7 @@ def test_a_full_offset_index_ends_the_segment() -> None:
 @pytest.mark.spec("admin:LS-19")
 def test_a_full_time_index_ends_the_segment() -> None:
     """The time index keeps one entry free for the segment's largest timestamp."""
-    config = LogConfig(segment_index_bytes=40, index_interval_bytes=1)
+    config = log_config(segment_index_bytes=40, index_interval_bytes=1)
     log = new_log(new_disk(), config)
     for number in range(20):
         append(log, timestamp=NOW_MS + number)
@@ -159,7 +159,7 @@ def test_offsets_that_do_not_fit_the_index_end_the_segment() -> None:
 def test_a_roll_finishes_both_indexes() -> None:
     """A completed segment's indexes are whole on disk, the largest timestamp as the last entry."""
     disk = new_disk()
-    log = new_log(disk, LogConfig(index_interval_bytes=100))
+    log = new_log(disk, log_config(index_interval_bytes=100))
     for number in range(10):
         append(log, timestamp=NOW_MS + number)
     log.roll()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from headrace.log import LogConfig
 from headrace.testing import MemoryDisk
 from tests.log.logs import (
     FOLDER,
@@ -14,8 +13,9 @@ from tests.log.logs import (
     offsets,
     reopened,
 )
+from tests.settings import log_config
 
-SMALL = LogConfig(segment_bytes=300, cleanup_policy=("compact",))
+SMALL = log_config(segment_bytes=300, cleanup_policy=("compact",))
 
 
 def four_segments(disk: MemoryDisk) -> list[int]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.log import LogConfig, PartitionLog
+from headrace.log import PartitionLog
 from headrace.records.batch import HEADER, read_header, seal
 from headrace.records.builder import BatchBuilder
 from headrace.records.compression import Codec
@@ -20,8 +20,9 @@ from tests.log.logs import (
     reopened,
     replicated,
 )
+from tests.settings import log_config
 
-SMALL = LogConfig(segment_bytes=600, index_interval_bytes=100)
+SMALL = log_config(segment_bytes=600, index_interval_bytes=100)
 
 
 def found(log: PartitionLog, timestamp: int) -> tuple[int, int] | None:
@@ -95,7 +96,7 @@ def test_compressed_batches_are_searched_record_by_record(codec: Codec) -> None:
 
 def test_append_time_finds_the_first_record_of_its_batch() -> None:
     """With LogAppendTime all records of a batch have one time."""
-    log = new_log(new_disk(), LogConfig(message_timestamp_type="LogAppendTime"))
+    log = new_log(new_disk(), log_config(message_timestamp_type="LogAppendTime"))
     append(log, timed(1, 2, 3), now_ms=NOW_MS)
     append(log, timed(1, 2, 3), now_ms=NOW_MS + 100)
     assert found(log, NOW_MS + 50) == (NOW_MS + 100, 3)

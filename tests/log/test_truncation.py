@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headrace.errors import ClientFault, Error
-from headrace.log import LogConfig, Origin, PartitionLog
+from headrace.log import Origin, PartitionLog
 from tests.log.logs import (
     EVERYTHING,
     NOW_MS,
@@ -20,8 +20,9 @@ from tests.log.logs import (
     offsets,
     reopened,
 )
+from tests.settings import log_config
 
-SMALL = LogConfig(segment_bytes=500, index_interval_bytes=100)
+SMALL = log_config(segment_bytes=500, index_interval_bytes=100)
 
 
 def long_log(batches: int = 20) -> PartitionLog:

@@ -35,6 +35,7 @@ from headrace.wire.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
+from tests.settings import log_config
 
 ORDERS: Final = TopicPartition("orders", 0)
 TOPIC_ID: Final = UUID(int=7)
@@ -237,7 +238,7 @@ class Cluster:
 
     def __init__(self, *broker_ids: int, config: LogConfig | None = None) -> None:
         self.now_ms = START_MS
-        config = config or LogConfig()
+        config = config or log_config()
         self.replicas = {each: Replica(each, config) for each in broker_ids}
         self.state = Leadership(_NOBODY, -1, -1, broker_ids, broker_ids)
         self.max_bytes = 1 << 20

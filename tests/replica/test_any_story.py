@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from headrace.log import LogConfig
 from headrace.replica.waiters import CommitWaiter
 from tests.generated import examples
 from tests.replica.cluster import (
@@ -23,6 +22,7 @@ from tests.replica.cluster import (
     answer,
     batch,
 )
+from tests.settings import log_config
 
 BROKERS = (1, 2, 3)
 brokers = st.sampled_from(BROKERS)
@@ -37,7 +37,7 @@ work = st.sampled_from(
 class Replicas(RuleBasedStateMachine):
     """Processes die, disks remember."""
 
-    config = LogConfig()
+    config = log_config()
     survives_power_cuts = False
 
     def __init__(self) -> None:
@@ -226,7 +226,7 @@ class Replicas(RuleBasedStateMachine):
 class DurableReplicas(Replicas):
     """The power fails, and flush.messages=1 says what may count before it does."""
 
-    config = LogConfig(flush_messages=1)
+    config = log_config(flush_messages=1)
 
     def _stop(self, replica: Replica) -> None:
         replica.crash()

@@ -21,6 +21,7 @@ from headrace.wire.messages.fetch import (
     PartitionData,
 )
 from tests.replica.cluster import START_MS, batch
+from tests.settings import log_config
 
 A = TopicPartition("a", 0)
 B = TopicPartition("b", 0)
@@ -35,7 +36,7 @@ def follower(
     disk = MemoryDisk(folders=["/data"])
     topic_id = IDS[name.topic]
     log = PartitionLog.create(
-        disk, f"/data/{name}", name, topic_id, config or LogConfig(), START_MS
+        disk, f"/data/{name}", name, topic_id, config or log_config(), START_MS
     )
     partition = Partition(name, topic_id, log, broker_id=FOLLOWER)
     partition.follow(Leadership(LEADER, epoch, epoch, (LEADER, FOLLOWER), (LEADER, FOLLOWER)))
@@ -340,7 +341,7 @@ def test_a_full_disk_stops_one_partition_and_is_told() -> None:
 
 def test_a_flush_comes_before_the_next_fetch_counts() -> None:
     """flush.messages: by asking for the next offset a follower says that it has the one before."""
-    a = follower(config=LogConfig(flush_messages=2))
+    a = follower(config=log_config(flush_messages=2))
     conversation = fetcher(a)
     conversation.next_request(START_MS)
     fetched = conversation.on_response(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.log import LogConfig
 from tests.replica.stories import check
+from tests.settings import log_config
 
 
 @pytest.mark.spec(
@@ -133,7 +133,7 @@ def test_too_few_in_sync_replicas_refuse_before_the_append() -> None:
         > show
         1 leads e0 m0 m2 |
     """,
-        config=LogConfig(min_insync_replicas=2),
+        config=log_config(min_insync_replicas=2),
     )
     read = cluster.leader.partition.read(0, 1000, committed_only=False, at_least_one=True)
     assert len(read) > 0
@@ -154,7 +154,7 @@ def test_too_few_in_sync_replicas_are_told_after_the_append_if_they_left_meanwhi
         > show
         1 leads e0 m0 |
     """,
-        config=LogConfig(min_insync_replicas=2),
+        config=log_config(min_insync_replicas=2),
     )
 
 
@@ -221,7 +221,7 @@ def test_a_flush_that_the_policy_demands_is_part_of_the_commit() -> None:
         > flush 1
         acked m1
     """,
-        config=LogConfig(flush_messages=1),
+        config=log_config(flush_messages=1),
     )
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from headrace.errors import ClientFault, Error
-from headrace.log import LogConfig, PartitionLog
+from headrace.log import PartitionLog
 from headrace.records.builder import BatchBuilder
 from headrace.replica.following import append_fetched, truncate_to_agree
 from headrace.replica.leadership import EpochEnd, Leadership
@@ -15,13 +15,14 @@ from headrace.replica.partition import Partition
 from headrace.replica.waiters import CommitWaiter, FetchWaiter
 from headrace.testing import MemoryDisk
 from headrace.types import TopicPartition
+from tests.settings import log_config
 
 NOW_MS = 1_700_000_000_000
 ORDERS = TopicPartition("orders", 0)
 
 
 def partition(*, flush_messages: int = 1 << 62, min_insync_replicas: int = 1) -> Partition:
-    config = LogConfig(flush_messages=flush_messages, min_insync_replicas=min_insync_replicas)
+    config = log_config(flush_messages=flush_messages, min_insync_replicas=min_insync_replicas)
     disk = MemoryDisk(folders=["/data"])
     log = PartitionLog.create(disk, "/data/orders-0", ORDERS, UUID(int=7), config, NOW_MS)
     orders = Partition(ORDERS, UUID(int=7), log, broker_id=1)

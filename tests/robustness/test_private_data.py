@@ -6,6 +6,7 @@ import secrets
 from pathlib import Path
 
 from headrace.broker.os_machine import TREE_FILE
+from headrace.cluster.config_owners import broker_owner
 from headrace.cluster.store import load_image
 from headrace.coordination.sqlite import SqliteTree
 from headrace.credentials.password_encoder import PasswordEncoder
@@ -55,7 +56,7 @@ def kept_passwords(data: Path) -> dict[str, str]:
     """The settings of broker 1 as they are stored; the broker must not run."""
     tree = SqliteTree(str(data / TREE_FILE))
     try:
-        return load_image(tree).broker_configs.get(1, {})
+        return dict(load_image(tree).config_of(broker_owner(1)))
     finally:
         tree.close()
 

@@ -14,11 +14,12 @@ from random import Random
 import pytest
 
 from headrace.errors import ClientFault, Error
-from headrace.log import LogConfig, PartitionLog
+from headrace.log import PartitionLog
 from headrace.records.builder import BatchBuilder
 from headrace.testing import MemoryDisk
 from tests.generated import examples
 from tests.log.logs import NOW_MS, append, new_disk, new_log, read_everything, reopened
+from tests.settings import log_config
 
 # Every seed that ever failed: segments without their predecessors, torn ids, records that a second
 # power cut brought back.
@@ -27,7 +28,7 @@ SEEDS = [*range(1, 1 + examples(30)), *FAILED_ONCE]
 if "HEADRACE_SEED" in os.environ:
     SEEDS = [int(os.environ["HEADRACE_SEED"])]
 STEPS = 150
-CONFIG = LogConfig(segment_bytes=900, index_interval_bytes=150)
+CONFIG = log_config(segment_bytes=900, index_interval_bytes=150)
 
 
 @dataclass

@@ -16,12 +16,10 @@ from typing import Final
 from uuid import UUID
 
 from headrace.cluster.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
-from headrace.coordinator.group.settings import GroupSettings
-from headrace.coordinator.transaction.settings import TransactionSettings
-from headrace.log import LogConfig
 from headrace.testing import MemoryDisk, SimulatedCrash
 from headrace.types import TopicPartition
 from headrace.wire.messages.delete_groups import DeleteGroupsRequest
+from tests.settings import group_settings, log_config, transaction_settings
 from tests.simulation.applications import INPUT, OUTPUT, SIDE, Reader, Transformer, ask_once, feed
 from tests.simulation.broker import (
     Constitution,
@@ -124,8 +122,8 @@ class World:
     def _new_constitution(self) -> Constitution:
         rng = self.rng
         flush_messages = 1 if self.loses_power else _NEVER
-        config = LogConfig(flush_messages=flush_messages, index_interval_bytes=400)
-        internal = LogConfig(
+        config = log_config(flush_messages=flush_messages, index_interval_bytes=400)
+        internal = log_config(
             flush_messages=flush_messages,
             index_interval_bytes=400,
             segment_bytes=rng.choice((6_000, 1 << 20)),
@@ -134,7 +132,7 @@ class World:
         )
         return Constitution(
             catalogue=self.catalogue,
-            group_settings=GroupSettings(
+            group_settings=group_settings(
                 group_min_session_timeout_ms=500,
                 group_initial_rebalance_delay_ms=rng.choice((0, 200)),
                 new_member_join_timeout_ms=4_000,
@@ -142,10 +140,10 @@ class World:
                 group_consumer_heartbeat_interval_ms=600,
                 group_consumer_assignment_interval_ms=rng.choice((0, 300)),
             ),
-            transaction_settings=TransactionSettings(
-                abort_timed_out_interval_ms=500,
+            transaction_settings=transaction_settings(
+                transaction_abort_timed_out_transaction_cleanup_interval_ms=500,
                 transactional_id_expiration_ms=rng.choice((6_000, 604_800_000)),
-                remove_expired_interval_ms=1_000,
+                transaction_remove_expired_transaction_cleanup_interval_ms=1_000,
             ),
             offsets_partitions=rng.randint(1, 2),
             transaction_partitions=rng.randint(1, 2),

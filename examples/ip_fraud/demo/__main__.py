@@ -28,9 +28,9 @@ from examples.ip_fraud.traffic import Plan, truth_of
 from examples.round_trip import round_trip
 from examples.topics import broker, command_line, provide
 from headrace.errors import HeadraceError
+from headrace.java.installation import find_java
 from headrace.pipelines.run.causes import cause_of
 from headrace.pipelines.session import end_session, session
-from headrace.runtime.java import find_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

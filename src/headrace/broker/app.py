@@ -257,7 +257,7 @@ async def start(
     dispatcher = Dispatcher(bound(broker), broker.quotas, reporter, large)
     housekeeping = Housekeeping(broker, listeners)
     housekeeping.start()
-    cleaner = LogCleaner(storage, clock, lambda: metadata.config)
+    cleaner = LogCleaner(storage, clock, lambda: metadata.settings.config)
     cleaner.start()
     if role is not None:
         role.start()
@@ -352,7 +352,9 @@ def _build(
     share_partitions = SharePartitions(metadata, storage, clock, share_states)
     shares.lead()
     quotas = Quotas(config, metadata.image, clock)
-    gate = ConnectionGate(lambda: metadata.config, metadata.image, quotas.limits, clock, loop)
+    gate = ConnectionGate(
+        lambda: metadata.settings.config, metadata.image, quotas.limits, clock, loop
+    )
     metadata.watchers += [quotas.on_changes, gate.on_changes]
     return Broker(
         id=metadata.broker_id,

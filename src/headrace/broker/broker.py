@@ -72,4 +72,4 @@ class Broker:
     @property
     def config(self) -> BrokerConfig:
         """The settings as they are now; some change while the broker runs."""
-        return self.metadata.config
+        return self.metadata.settings.config

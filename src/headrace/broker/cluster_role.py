@@ -58,7 +58,10 @@ class ClusterRole:
             node.broker_id, lambda: metadata.image, PeerSettings.of(config), machine.connect
         )
         self.isr = IsrKeeper(
-            metadata, storage, clock, lambda: metadata.config.get_int("replica.lag.time.max.ms")
+            metadata,
+            storage,
+            clock,
+            lambda: metadata.settings.config.get_int("replica.lag.time.max.ms"),
         )
         self.throttle = ReplicationThrottle("leader", node.broker_id, lambda: metadata.image)
         self._node = node
@@ -92,7 +95,7 @@ class ClusterRole:
             self.peers,
             storage,
             self._machine,
-            lambda: metadata.config,
+            lambda: metadata.settings.config,
         )
         metadata.watchers.append(self._fetchers.on_changes)
         self._membership.on_joined.append(self._fetchers.rejoin)
@@ -149,7 +152,7 @@ class ClusterRole:
         Who follows no more is awaited by its leaders until it has left the in-sync replicas, and
         who is still registered may be taken in again: one goes right after the other.
         """
-        config = self._metadata.config
+        config = self._metadata.settings.config
         for task in self._lost:
             task.cancel()
         self._full_disks.stop()

@@ -106,7 +106,7 @@ def _check_installed(count: int, *, own_zookeeper: bool) -> None:
 
     from headrace.coordination.zookeeper import jars
     from headrace.errors import HeadraceError
-    from headrace.runtime.java import find_java
+    from headrace.java.installation import find_java
 
     missing = []
     if find_spec("kazoo") is None:

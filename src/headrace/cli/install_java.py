@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from headrace.runtime.java import KNOWN_PLACES, JavaMissing, find_java
+from headrace.java.installation import KNOWN_PLACES, JavaMissing, find_java
 
 _TIMEOUT_S: Final = 600
 

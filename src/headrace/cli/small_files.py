@@ -11,7 +11,7 @@ from typing import Final
 
 from headrace.cli.failures import WrongUsage
 from headrace.errors import HeadraceError
-from headrace.runtime.properties import parse_properties
+from headrace.java.properties import parse_properties
 
 MAX_BYTES: Final = 1 << 20
 

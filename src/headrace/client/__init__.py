@@ -3,5 +3,5 @@
 For whatever moves batches without looking into them: pipelines on Spark, mirroring, tools, tests.
 `connection` carries messages, `cluster` knows whom to ask, and `offsets`, `fetching`, `producing`
 and `group_offsets` are what callers use. Everything blocks, and everything is bounded in time.
-Members of groups and single records belong to librdkafka, not here.
+Single records belong to librdkafka, not here.
 """

@@ -23,7 +23,7 @@ from headrace.cluster.config_keys import (
     broker_key,
     broker_synonyms,
 )
-from headrace.cluster.config_types import HIDDEN, ConfigType
+from headrace.cluster.config_types import HIDDEN, ConfigType, Settings, fill
 from headrace.cluster.keys.topic import Synonym
 from headrace.cluster.listeners import (
     Listener,
@@ -33,7 +33,7 @@ from headrace.cluster.listeners import (
     parse_protocol_map,
 )
 from headrace.errors import ConfigError
-from headrace.runtime.properties import parse_properties
+from headrace.java.properties import parse_properties
 
 
 class ConfigSource(IntEnum):
@@ -164,6 +164,10 @@ class BrokerConfig:
         value = self.get(name)
         assert isinstance(value, list), name
         return value
+
+    def read(self, settings: type[Settings], **given: object) -> Settings:
+        """Typed settings of one part of the broker; see `fill`."""
+        return fill(settings, self.get, **given)
 
     @property
     def broker_id(self) -> int:

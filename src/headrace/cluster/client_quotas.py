@@ -21,7 +21,8 @@ from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from headrace.cluster import layout
-from headrace.cluster.image import ClientQuotaChanged, ClusterImage
+from headrace.cluster.config_owners import DEFAULT_ENTITY, ConfigOwner, OwnerKind
+from headrace.cluster.image import ClusterImage, ConfigChanged
 from headrace.coordination.tree import MAX_PATH_LENGTH
 from headrace.errors import ClientFault, Error
 
@@ -36,6 +37,9 @@ ANY: Final = 2
 
 Entity: TypeAlias = tuple[tuple[str, str | None], ...]
 """Pairs of type and name in the order of `TYPES`; None is the default of a type."""
+
+_KINDS: Final = {USER: OwnerKind.USER, CLIENT_ID: OwnerKind.CLIENT_ID, IP: OwnerKind.IP}
+_TYPES: Final = {kind: type_ for type_, kind in _KINDS.items()}
 
 # The largest value of a whole number; the others may be fractions.
 _LONG: Final = (1 << 63) - 1
@@ -91,16 +95,16 @@ def check_entity(
         if address is not None and not is_address(address):
             raise _invalid(f"{address} is not a valid IP or resolvable host.")
     entity = tuple((kind, named[kind]) for kind in TYPES if kind in named)
-    if len(f"/config/{node_of(entity)}") > MAX_PATH_LENGTH:
+    if len(layout.config_path(owner_of(entity))) > MAX_PATH_LENGTH:
         raise _invalid("The name is too long for an entity with quotas")
     return entity
 
 
-def alter(image: ClusterImage, entity: Entity, ops: Sequence[QuotaOp]) -> ClientQuotaChanged | None:
+def alter(image: ClusterImage, entity: Entity, ops: Sequence[QuotaOp]) -> ConfigChanged | None:
     """What an entity has afterwards; None if that is what it has already."""
     keys = _IP_KEYS if entity[0][0] == IP else _CLIENT_KEYS
-    node = node_of(entity)
-    before = image.client_quotas.get(node, {})
+    owner = owner_of(entity)
+    before = image.config_of(owner)
     after = dict(before)
     for op in ops:
         if op.value is None:
@@ -108,7 +112,7 @@ def alter(image: ClusterImage, entity: Entity, ops: Sequence[QuotaOp]) -> Client
                 after.pop(op.key, None)
         else:
             after[op.key] = _checked(keys, op.key, op.value)
-    return ClientQuotaChanged(node, after) if after != before else None
+    return ConfigChanged(owner, after) if after != before else None
 
 
 def describe(
@@ -129,10 +133,11 @@ def describe(
 
 def all_quotas(image: ClusterImage) -> Iterator[tuple[Entity, dict[str, float]]]:
     """Every entity that has quotas, with these."""
-    for node, configs in sorted(image.client_quotas.items()):
-        entity, values = entity_of(node), quota_values(configs)
-        if entity and values:
-            yield entity, values
+    for kind in sorted(_TYPES):
+        for name, configs in sorted(image.configs[kind].items()):
+            entity, values = entity_of(ConfigOwner(kind, name)), quota_values(configs)
+            if entity and values:
+                yield entity, values
 
 
 def quota_values(configs: Mapping[str, str]) -> dict[str, float]:
@@ -149,24 +154,25 @@ def quota_values(configs: Mapping[str, str]) -> dict[str, float]:
     return found
 
 
-def node_of(entity: Entity) -> str:
-    """Where an entity's quotas are kept, below `/config`."""
-    places = {USER: "users", CLIENT_ID: "clients", IP: "ips"}
-    return "/".join(
-        f"{places[kind]}/{layout.DEFAULT_ENTITY if name is None else _encoded(name)}"
-        for kind, name in entity
-    )
+def owner_of(entity: Entity) -> ConfigOwner:
+    """Whose settings an entity's quotas are among."""
+    (kind, first), *rest = [
+        (_KINDS[type_], DEFAULT_ENTITY if name is None else _encoded(name))
+        for type_, name in entity
+    ]
+    return ConfigOwner(kind, "/".join([first, *(f"{below}/{name}" for below, name in rest)]))
 
 
-def entity_of(node: str) -> Entity:
-    """The other direction of `node_of`; empty for a node that is only there to have others."""
-    types = {"users": USER, "clients": CLIENT_ID, "ips": IP}
-    words = node.split("/")
-    if len(words) % 2:
+def entity_of(owner: ConfigOwner) -> Entity:
+    """The other direction of `owner_of`; empty for a node that is only there to have others, and
+    for who has no quotas.
+    """
+    words = [owner.kind, *owner.name.split("/")]
+    if owner.kind not in _TYPES or len(words) % 2:
         return ()
     return tuple(
-        (types[place], None if name == layout.DEFAULT_ENTITY else unquote(name))
-        for place, name in zip(words[::2], words[1::2], strict=True)
+        (_TYPES[OwnerKind(folder)], None if name == DEFAULT_ENTITY else unquote(name))
+        for folder, name in zip(words[::2], words[1::2], strict=True)
     )
 
 

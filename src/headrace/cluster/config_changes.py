@@ -20,15 +20,20 @@ from headrace.cluster.config_keys import (
     TOPIC_KEYS,
     broker_key,
 )
+from headrace.cluster.config_owners import (
+    ALL_BROKERS,
+    ConfigOwner,
+    OwnerKind,
+    broker_owner,
+    group_owner,
+    topic_owner,
+)
 from headrace.cluster.config_types import ConfigKey, ConfigType, UpdateMode
 from headrace.cluster.configs import group_value
 from headrace.cluster.dynamic_passwords import DynamicPasswords, is_password
 from headrace.cluster.image import (
-    BrokerConfigChanged,
-    ClientMetricsConfigChanged,
     ClusterImage,
-    GroupConfigChanged,
-    TopicConfigChanged,
+    ConfigChanged,
 )
 from headrace.cluster.keys.group import GROUP_BOUNDS
 from headrace.coordination.tree import MAX_PATH_LENGTH
@@ -74,19 +79,19 @@ def check_topic_configs(configs: Mapping[str, str | None]) -> dict[str, str]:
 
 def alter_topic(
     image: ClusterImage, topic: str, configs: Mapping[str, str | None]
-) -> TopicConfigChanged:
+) -> ConfigChanged:
     """AlterConfigs: the given overrides replace all that the topic has."""
     _check_topic_exists(image, topic)
-    return TopicConfigChanged(topic, check_topic_configs(configs))
+    return ConfigChanged(topic_owner(topic), check_topic_configs(configs))
 
 
 def incremental_alter_topic(
     image: ClusterImage, topic: str, ops: Sequence[ConfigOp]
-) -> TopicConfigChanged:
+) -> ConfigChanged:
     """IncrementalAlterConfigs: the given overrides change, the others stay."""
     _check_topic_exists(image, topic)
-    configs = incremental_alter(image.topic_configs.get(topic, {}), ops, TOPIC_KEYS)
-    return TopicConfigChanged(topic, check_topic_configs(configs))
+    configs = incremental_alter(image.config_of(topic_owner(topic)), ops, TOPIC_KEYS)
+    return ConfigChanged(topic_owner(topic), check_topic_configs(configs))
 
 
 def alter_broker(
@@ -95,7 +100,7 @@ def alter_broker(
     configs: Mapping[str, str | None],
     static: BrokerConfig,
     passwords: DynamicPasswords = _NO_SECRET,
-) -> BrokerConfigChanged:
+) -> ConfigChanged:
     """AlterConfigs for one broker, or for all if `broker_id` is None."""
     given = {name: value for name, value in configs.items() if value is not None}
     return _change_broker(image, broker_id, given, given.keys(), static, passwords)
@@ -107,7 +112,7 @@ def incremental_alter_broker(
     ops: Sequence[ConfigOp],
     static: BrokerConfig,
     passwords: DynamicPasswords = _NO_SECRET,
-) -> BrokerConfigChanged:
+) -> ConfigChanged:
     """IncrementalAlterConfigs for one broker, or for all if `broker_id` is None.
 
     `static` is the configuration of the broker that checks the request: values that are right alone
@@ -145,7 +150,7 @@ def check_group_configs(configs: Mapping[str, str], broker: BrokerConfig) -> dic
 
 def alter_group(
     image: ClusterImage, group: str, configs: Mapping[str, str | None], broker: BrokerConfig
-) -> GroupConfigChanged:
+) -> ConfigChanged:
     """AlterConfigs: the given settings replace all that the group has."""
     given = {}
     for name, value in configs.items():
@@ -157,19 +162,18 @@ def alter_group(
 
 def incremental_alter_group(
     image: ClusterImage, group: str, ops: Sequence[ConfigOp], broker: BrokerConfig
-) -> GroupConfigChanged:
+) -> ConfigChanged:
     """IncrementalAlterConfigs: the given settings change, the others stay."""
-    configs = incremental_alter(image.group_configs.get(group, {}), ops, GROUP_KEYS)
+    configs = incremental_alter(image.config_of(group_owner(group)), ops, GROUP_KEYS)
     return _change_group(group, configs, broker)
 
 
-def alter_client_metrics(
-    name: str, configs: Mapping[str, str | None]
-) -> ClientMetricsConfigChanged:
+def alter_client_metrics(name: str, configs: Mapping[str, str | None]) -> ConfigChanged:
     """AlterConfigs: the given settings replace all that a subscription has; none removes it."""
     if not name:
         raise ClientFault(Error.INVALID_REQUEST, "A subscription's name is not empty.")
-    if len(layout.config_path(("client-metrics", name))) > MAX_PATH_LENGTH:
+    owner = ConfigOwner(OwnerKind.CLIENT_METRICS, name)
+    if len(layout.config_path(owner)) > MAX_PATH_LENGTH:
         raise ClientFault(Error.INVALID_REQUEST, "The subscription's name is too long.")
     checked = {}
     for key_name, value in configs.items():
@@ -182,14 +186,14 @@ def alter_client_metrics(
             checked[key_name] = key.normalize(value)
         except ConfigError as error:
             raise ClientFault(Error.INVALID_REQUEST, str(error)) from None
-    return ClientMetricsConfigChanged(name, checked)
+    return ConfigChanged(owner, checked)
 
 
 def incremental_alter_client_metrics(
     image: ClusterImage, name: str, ops: Sequence[ConfigOp]
-) -> ClientMetricsConfigChanged:
+) -> ConfigChanged:
     """IncrementalAlterConfigs: the given settings change, the others stay."""
-    current = image.client_metrics_configs.get(name, {})
+    current = image.config_of(ConfigOwner(OwnerKind.CLIENT_METRICS, name))
     return alter_client_metrics(name, incremental_alter(current, ops, CLIENT_METRICS_KEYS))
 
 
@@ -259,17 +263,15 @@ def _check_topic_relations(configs: Mapping[str, str]) -> None:
         )
 
 
-def _change_group(
-    group: str, configs: Mapping[str, str], broker: BrokerConfig
-) -> GroupConfigChanged:
+def _change_group(group: str, configs: Mapping[str, str], broker: BrokerConfig) -> ConfigChanged:
     if not group:
         raise ClientFault(Error.INVALID_REQUEST, "There are no settings for all groups: name one")
-    if len(layout.group_config_path(group)) > MAX_PATH_LENGTH:
+    if len(layout.config_path(group_owner(group))) > MAX_PATH_LENGTH:
         raise ClientFault(
             Error.INVALID_REQUEST, "The group id is too long for a group with settings"
         )
     checked = check_group_configs(configs, broker)
-    return GroupConfigChanged(group, checked)
+    return ConfigChanged(group_owner(group), checked)
 
 
 def _check_group_bounds(name: str, value: int, broker: BrokerConfig) -> None:
@@ -282,13 +284,11 @@ def _check_group_bounds(name: str, value: int, broker: BrokerConfig) -> None:
 
 
 def _broker_configs(image: ClusterImage, broker_id: int | None) -> Mapping[str, str]:
-    if broker_id is None:
-        return image.cluster_default_config
-    if broker_id not in image.brokers:
+    if broker_id is not None and broker_id not in image.brokers:
         raise ClientFault(
             Error.BROKER_ID_NOT_REGISTERED, f"There is no live broker with id {broker_id}."
         )
-    return image.broker_configs.get(broker_id, {})
+    return image.config_of(broker_owner(broker_id))
 
 
 def _change_broker(
@@ -298,7 +298,7 @@ def _change_broker(
     touched: Collection[str],
     static: BrokerConfig,
     passwords: DynamicPasswords,
-) -> BrokerConfigChanged:
+) -> ConfigChanged:
     _broker_configs(image, broker_id)
     for name in touched:
         _check_dynamic(name, for_all=broker_id is None)
@@ -307,12 +307,12 @@ def _change_broker(
         if broker_id is None:
             static.with_dynamic({}, checked)
         else:
-            static.with_dynamic(checked, image.cluster_default_config)
+            static.with_dynamic(checked, image.config_of(ALL_BROKERS))
         given = {name: checked[name] for name in touched if name in checked and is_password(name)}
         checked |= passwords.encrypted(given)
     except ConfigError as error:
         raise ClientFault(Error.INVALID_REQUEST, str(error)) from None
-    return BrokerConfigChanged(broker_id, checked)
+    return ConfigChanged(broker_owner(broker_id), checked)
 
 
 def _check_dynamic(name: str, *, for_all: bool) -> None:

@@ -10,11 +10,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum, IntEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from headrace.errors import ConfigError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Settings = TypeVar("Settings")
 
 INT_MAX: Final = (1 << 31) - 1
 LONG_MAX: Final = (1 << 63) - 1
@@ -138,6 +143,19 @@ class ConfigKey:
     def _complaint(self, text: str, reason: str) -> str:
         shown = HIDDEN if self.sensitive else text
         return f"Invalid value {shown} for configuration {self.name}: {reason}"
+
+
+def fill(settings: type[Settings], value_of: Callable[[str], Any], **given: object) -> Settings:
+    """A dataclass whose fields are named as settings, with underscores for dots.
+
+    The declarations alone know defaults and types: a field with a default of its own is no setting.
+    """
+    values = dict(given)
+    for each in fields(cast("type[DataclassInstance]", settings)):
+        if each.name not in values and each.default is MISSING:
+            value = value_of(each.name.replace("_", "."))
+            values[each.name] = tuple(value) if isinstance(value, list) else value
+    return settings(**values)
 
 
 def _boolean(text: str) -> bool:

@@ -21,7 +21,7 @@ from headrace.cluster.config_keys import (
     broker_synonyms,
     topic_synonyms,
 )
-from headrace.cluster.config_types import ConfigKey, ConfigType
+from headrace.cluster.config_types import ConfigKey, ConfigType, Settings, fill
 from headrace.cluster.keys.group import GROUP_BOUNDS
 from headrace.cluster.keys.topic import Synonym
 
@@ -57,9 +57,19 @@ def topic_value(name: str, overrides: Mapping[str, str], broker: BrokerConfig) -
     return _in_unit(value, setting.unit)
 
 
-def topic_log_config(overrides: Mapping[str, str], broker: BrokerConfig) -> dict[str, Any]:
-    """All settings of a topic with their effective values, named as in Python: `segment_bytes`."""
-    return {name.replace(".", "_"): topic_value(name, overrides, broker) for name in TOPIC_KEYS}
+def topic_settings(
+    settings: type[Settings], overrides: Mapping[str, str], broker: BrokerConfig
+) -> Settings:
+    """Typed settings of a topic with their effective values; what topics have not is the broker's.
+
+    `topic_settings(LogConfig, {"segment.bytes": "1048576"}, broker).segment_bytes`
+    """
+    return fill(
+        settings,
+        lambda name: (
+            topic_value(name, overrides, broker) if name in TOPIC_KEYS else broker.get(name)
+        ),
+    )
 
 
 def describe_topic(

@@ -15,17 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
+from headrace.cluster.config_owners import ConfigOwner, OwnerKind
 from headrace.cluster.image import (
-    BrokerConfigChanged,
     BrokerRegistered,
     BrokerUnregistered,
     Change,
     Changes,
     ClusterImage,
+    ConfigChanged,
     PartitionChanged,
     PartitionImage,
     PartitionsAdded,
-    TopicConfigChanged,
     TopicCreated,
 )
 from headrace.cluster.partitions import elect, with_leader
@@ -67,7 +67,7 @@ def decide(image: ClusterImage, news: Sequence[Change], policy: Policy) -> Chang
                 if broker.id in left:
                     returned.add(broker.id)
                 look_at_all = True
-            case BrokerConfigChanged():
+            case ConfigChanged(ConfigOwner(OwnerKind.BROKER)):
                 look_at_all = True  # it may allow unclean elections
     if look_at_all:
         return _steps(image, _everything(image), returned & image.brokers.keys(), policy)
@@ -126,7 +126,7 @@ def _concerned(image: ClusterImage, news: Iterable[Change]) -> Iterator[_Place]:
             case TopicCreated(topic) | PartitionsAdded(topic):
                 name = topic.name
                 numbers = range(len(topic.partitions))
-            case TopicConfigChanged(name, _):
+            case ConfigChanged(ConfigOwner(OwnerKind.TOPIC, name)):
                 numbers = range(len(image.topics[name].partitions)) if name in image.topics else ()
             case _:
                 continue

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.config_keys import broker_key
-from headrace.cluster.image import BrokerConfigChanged, ClusterImage
+from headrace.cluster.config_owners import broker_owner
+from headrace.cluster.image import ClusterImage, ConfigChanged
 from headrace.credentials.password_encoder import PasswordEncoder
 from headrace.errors import ConfigError
 
@@ -66,11 +67,11 @@ class DynamicPasswords:
                 unreadable.append(name)
         return readable, unreadable
 
-    def rotated(self, image: ClusterImage, broker_id: int) -> list[BrokerConfigChanged]:
+    def rotated(self, image: ClusterImage, broker_id: int) -> list[ConfigChanged]:
         """Encrypt again what only the old secret decrypts."""
         if self.encoder is None or self.old is None:
             return []
-        stored = image.broker_configs.get(broker_id, {})
+        stored = image.config_of(broker_owner(broker_id))
         passwords = {
             name: password
             for name in filter(is_password, stored)
@@ -79,7 +80,9 @@ class DynamicPasswords:
         }
         if not passwords:
             return []
-        return [BrokerConfigChanged(broker_id, {**stored, **self.encoder.encode(passwords)})]
+        return [
+            ConfigChanged(broker_owner(broker_id), {**stored, **self.encoder.encode(passwords)})
+        ]
 
 
 def is_password(name: str) -> bool:

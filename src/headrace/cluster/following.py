@@ -17,28 +17,23 @@ from dataclasses import replace
 from typing import Final
 
 from headrace.cluster import layout
+from headrace.cluster.config_owners import ConfigOwner, OwnerKind, topic_owner
 from headrace.cluster.image import (
     NO_CONTROLLER,
     NO_NODE,
-    BrokerConfigChanged,
     BrokerRegistered,
     BrokerRegistration,
     BrokerStarted,
     BrokerUnregistered,
-    Change,
     Changes,
-    ClientMetricsConfigChanged,
-    ClientQuotaChanged,
     ClusterImage,
-    ConfigOwner,
+    ConfigChanged,
     ControllerChanged,
     ControllerEpochChanged,
     FeaturesChanged,
-    GroupConfigChanged,
     PartitionChanged,
     PartitionImage,
     PartitionsAdded,
-    TopicConfigChanged,
     TopicCreated,
     TopicDeleted,
     TopicImage,
@@ -51,13 +46,7 @@ from headrace.errors import CorruptData
 _ORDER: Final = (
     layout.TOPIC_IDS,
     layout.TOPICS,
-    layout.TOPIC_CONFIGS,
-    layout.BROKER_CONFIGS,
-    layout.GROUP_CONFIGS,
-    layout.CLIENT_METRICS_CONFIGS,
-    layout.USER_CONFIGS,
-    layout.CLIENT_CONFIGS,
-    layout.IP_CONFIGS,
+    *layout.CONFIGS.values(),
     layout.BROKER_EPOCHS,
     layout.BROKER_IDS,
     layout.FEATURES,
@@ -129,12 +118,13 @@ def differences(image: ClusterImage, fresh: ClusterImage) -> Changes:
             continue
         replaced.add(name)
         changes += [TopicDeleted(known)] if known is not None else []
-        version = fresh.config_versions.get(("topics", name), NO_NODE)
-        changes.append(TopicCreated(topic, fresh.topic_configs.get(name, {}), version))
+        owner = topic_owner(name)
+        version = fresh.config_versions.get(owner, NO_NODE)
+        changes.append(TopicCreated(topic, dict(fresh.config_of(owner)), version))
     for owner in dict.fromkeys((*image.config_versions, *fresh.config_versions)):
-        if owner[0] != "topics" or owner[1] not in replaced:
+        if owner.kind is not OwnerKind.TOPIC or owner.name not in replaced:
             version = fresh.config_versions.get(owner, NO_NODE)
-            changes += _config_changes(image, owner, _configs_of(fresh, owner), version)
+            changes += _config_changes(image, owner, dict(fresh.config_of(owner)), version)
     for broker_id, epoch in fresh.broker_epochs.items():
         changes += _start_changes(image, broker_id, epoch)
     for broker_id in dict.fromkeys((*image.brokers, *fresh.brokers)):
@@ -175,22 +165,6 @@ def read_topic(name: str, nodes: Mapping[str, Node]) -> TopicImage | str | None:
     return TopicImage(name, topic_id, partitions, node.version)
 
 
-def config_change(owner: ConfigOwner, configs: dict[str, str], version: int) -> Change:
-    """The change that gives somebody these settings."""
-    match owner:
-        case ("topics", str() as name):
-            return TopicConfigChanged(name, configs, version)
-        case ("groups", str() as group):
-            return GroupConfigChanged(group, configs, version)
-        case ("client-metrics", str() as name):
-            return ClientMetricsConfigChanged(name, configs, version)
-        case ("quotas", str() as node):
-            return ClientQuotaChanged(node, configs, version)
-        case ("brokers", int() as broker_id):
-            return BrokerConfigChanged(broker_id, configs, version)
-    return BrokerConfigChanged(None, configs, version)
-
-
 # -- what is new of it -----------------------------------------------------------------------------
 
 
@@ -205,8 +179,9 @@ def _place(event: NodeEvent) -> tuple[int, str] | None:
         if len(parts) == 7 and parts[6] == "state":
             return _ORDER.index(layout.TOPICS), layout.topic_path(parts[3])
         return (_ORDER.index(layout.TOPICS), path) if len(parts) == 4 else None
-    if path.startswith(layout.USER_CONFIGS + "/"):
-        return _ORDER.index(layout.USER_CONFIGS), path  # one below another, with settings in each
+    users = layout.CONFIGS[OwnerKind.USER]
+    if path.startswith(users + "/"):
+        return _ORDER.index(users), path  # one below another, with settings in each
     if parent == layout.TOPIC_IDS and event.change is NodeChange.CREATED:
         return None
     return (_ORDER.index(parent), path) if parent in _ORDER else None
@@ -258,8 +233,9 @@ def _topic_changes(image: ClusterImage, name: str, topic: TopicImage | str | Non
     if topic is None:
         return [TopicDeleted(known)] if known is not None else []
     if known is None:
-        version = image.config_versions.get(("topics", name), NO_NODE)
-        return [TopicCreated(topic, image.topic_configs.get(name, {}), version)]
+        owner = topic_owner(name)
+        version = image.config_versions.get(owner, NO_NODE)
+        return [TopicCreated(topic, dict(image.config_of(owner)), version)]
     if known.id != topic.id:
         return [TopicDeleted(known), TopicCreated(topic, config_version=NO_NODE)]
     return _partition_changes(known, topic)
@@ -304,27 +280,12 @@ def _config_changes(
     image: ClusterImage, owner: ConfigOwner, configs: dict[str, str], version: int
 ) -> Changes:
     known = image.config_versions.get(owner, NO_NODE)
-    comes_and_goes = owner[0] in ("groups", "client-metrics", "quotas")
-    if version == known and (not comes_and_goes or configs == _configs_of(image, owner)):
+    is_transient = owner.kind.is_transient
+    if version == known and (not is_transient or configs == image.config_of(owner)):
         return []
-    news = [config_change(owner, configs, version)]
+    news: Changes = [ConfigChanged(owner, configs, version)]
     if known == NO_NODE or version == NO_NODE or version > known:
         return news
     # The node of a group or a client is removed with its last setting, and a new one counts from 0
     # again. Those of a topic begin anew with the topic itself; an older one is an older read.
-    return [config_change(owner, {}, NO_NODE), *news] if comes_and_goes else []
-
-
-def _configs_of(image: ClusterImage, owner: ConfigOwner) -> dict[str, str]:
-    match owner:
-        case ("topics", str() as name):
-            return image.topic_configs.get(name, {})
-        case ("groups", str() as group):
-            return image.group_configs.get(group, {})
-        case ("client-metrics", str() as name):
-            return image.client_metrics_configs.get(name, {})
-        case ("quotas", str() as node):
-            return image.client_quotas.get(node, {})
-        case ("brokers", int() as broker_id):
-            return image.broker_configs.get(broker_id, {})
-    return image.cluster_default_config
+    return [ConfigChanged(owner, {}, NO_NODE), *news] if is_transient else []

@@ -12,14 +12,13 @@ takes what is newer and leaves out what it knows already.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 from uuid import UUID
 
+from headrace.cluster.config_owners import ConfigOwner, OwnerKind, broker_owner, topic_owner
 from headrace.cluster.topic_names import collision_key
-
-Key = TypeVar("Key")
 
 NO_CONTROLLER: Final = -1
 CORDONED_LOG_DIRS: Final = "cordoned.log.dirs"
@@ -27,11 +26,6 @@ ALL_LOG_DIRS: Final = "*"
 NO_FEATURES_EPOCH: Final = -1
 NO_NODE: Final = -1
 """The version of a node that is not there."""
-
-ConfigOwner: TypeAlias = tuple[str, str | int | None]
-"""Whose settings: ("topics", name), ("groups", id), ("client-metrics", name), ("brokers", id, or
-None for all of them), and ("quotas", node) for what a node below `/config` says of users, client
-ids or addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,58 +161,15 @@ class PartitionChanged:
     topic_version: int | None = None
 
 
-# The changes of settings name the version of the node that says so. A decision of our own leaves it
-# open: it makes the next one.
-
-
 @dataclass(frozen=True, slots=True)
-class TopicConfigChanged:
-    """All overrides of a topic from now on; those that are not here are gone."""
+class ConfigChanged:
+    """All settings of an owner from now on; those that are not here are gone.
 
-    topic: str
-    configs: dict[str, str]
-    version: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerConfigChanged:
-    """All dynamic settings of a broker, or of every broker if `broker_id` is None."""
-
-    broker_id: int | None
-    configs: dict[str, str]
-    version: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class GroupConfigChanged:
-    """All settings of a group from now on; a group without any has no node.
-
-    A group may have settings before it has members, and after it has none any more.
+    `version` is that of the node that says so. A decision of our own leaves it open: it makes the
+    next one.
     """
 
-    group: str
-    configs: dict[str, str]
-    version: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ClientQuotaChanged:
-    """All settings of a user, a client id or an address from now on, by the path of their node.
-
-    The node is `users/U`, `clients/C`, `users/U/clients/C` or `ips/A`, below `/config`, with names
-    as they are written there (see `client_quotas`).
-    """
-
-    node: str
-    configs: dict[str, str]
-    version: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ClientMetricsConfigChanged:
-    """All settings of a client metrics subscription; one without any is none (KIP-714)."""
-
-    name: str
+    owner: ConfigOwner
     configs: dict[str, str]
     version: int | None = None
 
@@ -241,11 +192,7 @@ Change: TypeAlias = (
     | TopicDeleted
     | PartitionsAdded
     | PartitionChanged
-    | TopicConfigChanged
-    | BrokerConfigChanged
-    | GroupConfigChanged
-    | ClientMetricsConfigChanged
-    | ClientQuotaChanged
+    | ConfigChanged
     | FeaturesChanged
 )
 Changes: TypeAlias = list[Change]
@@ -262,12 +209,10 @@ class ClusterImage:
     broker_epochs: dict[int, int] = field(default_factory=dict)
     topics: dict[str, TopicImage] = field(default_factory=dict)
     topic_names: dict[UUID, str] = field(default_factory=dict)
-    topic_configs: dict[str, dict[str, str]] = field(default_factory=dict)
-    broker_configs: dict[int, dict[str, str]] = field(default_factory=dict)
-    cluster_default_config: dict[str, str] = field(default_factory=dict)
-    group_configs: dict[str, dict[str, str]] = field(default_factory=dict)
-    client_metrics_configs: dict[str, dict[str, str]] = field(default_factory=dict)
-    client_quotas: dict[str, dict[str, str]] = field(default_factory=dict)
+    configs: dict[OwnerKind, dict[str, dict[str, str]]] = field(
+        default_factory=lambda: {kind: {} for kind in OwnerKind}
+    )
+    """By the names of the owners of each kind; an owner without settings takes no room."""
     config_versions: dict[ConfigOwner, int] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
     features_epoch: int = NO_FEATURES_EPOCH
@@ -275,9 +220,13 @@ class ClusterImage:
     """Brokers that are known here to have cordoned every folder they have, each by its name."""
     _collisions: dict[str, str] = field(default_factory=dict)
 
+    def config_of(self, owner: ConfigOwner) -> Mapping[str, str]:
+        """The settings that an owner has of its own."""
+        return self.configs[owner.kind].get(owner.name, {})
+
     def is_cordoned(self, broker_id: int) -> bool:
         """Whether a broker gets no new replicas, since all its folders are cordoned (KIP-1066)."""
-        configs = self.broker_configs.get(broker_id, {})
+        configs = self.config_of(broker_owner(broker_id))
         return broker_id in self.cordoned or configs.get(CORDONED_LOG_DIRS) == ALL_LOG_DIRS
 
     def placeable_racks(self) -> dict[int, str | None]:
@@ -322,25 +271,13 @@ class ClusterImage:
             case TopicCreated(topic, configs, config_version):
                 if topic.id not in self.topic_names:
                     self._put_topic(topic)
-                    self._put_config(("topics", topic.name), configs, config_version)
+                    self._put_config(topic_owner(topic.name), configs, config_version)
             case TopicDeleted(topic):
                 self._drop_topic(topic)
             case PartitionsAdded(topic, existing):
                 self._put_partitions(topic, existing)
-            case TopicConfigChanged(name, configs, version):
-                self._put_config(("topics", name), configs, version)
-            case BrokerConfigChanged(broker_id, configs, version):
-                self._put_config(("brokers", broker_id), configs, version)
-            case GroupConfigChanged(group, configs, version):
-                if version is None and not configs:
-                    version = NO_NODE  # we remove the node; another one begins at version 0
-                self._put_config(("groups", group), configs, version)
-            case ClientMetricsConfigChanged(name, configs, version):
-                if version is None and not configs:
-                    version = NO_NODE  # as with groups
-                self._put_config(("client-metrics", name), configs, version)
-            case ClientQuotaChanged():
-                self._put_quota(change)
+            case ConfigChanged(owner, configs, version):
+                self._put_config(owner, configs, version)
             case FeaturesChanged(levels, epoch):
                 if epoch > self.features_epoch:
                     self.features, self.features_epoch = dict(levels), epoch
@@ -381,8 +318,8 @@ class ClusterImage:
         # Topics adopted from a disk may collide; the key may belong to the other one.
         if self.colliding_topic(topic.name) == topic.name:
             del self._collisions[collision_key(topic.name)]
-        self.topic_configs.pop(topic.name, None)
-        self.config_versions.pop(("topics", topic.name), None)
+        self.configs[OwnerKind.TOPIC].pop(topic.name, None)
+        self.config_versions.pop(topic_owner(topic.name), None)
 
     def _put_partitions(self, topic: TopicImage, existing: int) -> None:
         """The new ones alone: an old one may have changed since the topic was read."""
@@ -410,21 +347,13 @@ class ClusterImage:
         if is_newer or is_completed:
             topic.partitions[change.partition] = after
 
-    def _put_quota(self, change: ClientQuotaChanged) -> None:
-        version = change.version
-        if version is None and change.configs:
-            for parent in quota_parents(change.node):
-                self.config_versions.setdefault(("quotas", parent), 0)
-        elif version is None and not self.has_quotas_below(change.node):
-            version = NO_NODE  # as with groups: we remove the node
-        self._put_config(("quotas", change.node), change.configs, version)
-
-    def has_quotas_below(self, node: str) -> bool:
-        """Whether there is room for client ids below the node of a user."""
-        return ("quotas", f"{node}/clients") in self.config_versions
-
     def _put_config(self, owner: ConfigOwner, configs: dict[str, str], version: int | None) -> None:
         known = self.config_versions.get(owner, NO_NODE)
+        if version is None and configs:
+            for parent in owner.parents:
+                self.config_versions.setdefault(parent, 0)
+        elif version is None and self.is_removed_without_configs(owner):
+            version = NO_NODE
         if version is None:
             version = known + 1
         elif version != NO_NODE and version <= known:
@@ -433,25 +362,21 @@ class ClusterImage:
             self.config_versions.pop(owner, None)
         else:
             self.config_versions[owner] = version
-        match owner:
-            case ("topics", str() as name):
-                _put(self.topic_configs, name, configs)
-            case ("groups", str() as name):
-                _put(self.group_configs, name, configs)
-            case ("client-metrics", str() as name):
-                _put(self.client_metrics_configs, name, configs)
-            case ("quotas", str() as node):
-                _put(self.client_quotas, node, configs)
-            case ("brokers", int() as broker_id):
-                _put(self.broker_configs, broker_id, configs)
-            case _:
-                self.cluster_default_config = dict(configs)
+        if configs:
+            self.configs[owner.kind][owner.name] = dict(configs)
+        else:
+            self.configs[owner.kind].pop(owner.name, None)
+
+    def is_removed_without_configs(self, owner: ConfigOwner) -> bool:
+        """Whether the node goes with the last setting: that of a user stays for what is below."""
+        return owner.kind.is_transient and owner.room_below not in self.config_versions
 
 
-def quota_parents(node: str) -> list[str]:
-    """The nodes that must exist before this one: those of a client id of a user have some."""
-    kind, user, *rest = node.split("/")
-    return [f"{kind}/{user}", f"{kind}/{user}/clients"] if rest else []
+def changes_broker_configs(changes: Iterable[Change]) -> bool:
+    """Whether settings of brokers are among what has changed."""
+    return any(
+        isinstance(each, ConfigChanged) and each.owner.kind is OwnerKind.BROKER for each in changes
+    )
 
 
 def same_assignment(one: PartitionImage, other: PartitionImage) -> bool:
@@ -461,11 +386,3 @@ def same_assignment(one: PartitionImage, other: PartitionImage) -> bool:
         and one.adding == other.adding
         and one.removing == other.removing
     )
-
-
-def _put(table: dict[Key, dict[str, str]], key: Key, configs: dict[str, str]) -> None:
-    """Remember settings; a resource without any takes no room."""
-    if configs:
-        table[key] = dict(configs)
-    else:
-        table.pop(key, None)

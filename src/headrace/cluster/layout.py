@@ -40,9 +40,9 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 from uuid import UUID
 
+from headrace.cluster.config_owners import DEFAULT_ENTITY, ConfigOwner, OwnerKind
 from headrace.cluster.image import (
     BrokerRegistration,
-    ConfigOwner,
     Endpoint,
     PartitionImage,
     TopicImage,
@@ -58,17 +58,10 @@ BROKER_EPOCHS: Final = "/brokers/epochs"
 TOPICS: Final = "/brokers/topics"
 TOPIC_IDS: Final = "/brokers/topic_ids"
 ISR_CHANGES: Final = "/isr_change_notification"
-TOPIC_CONFIGS: Final = "/config/topics"
-BROKER_CONFIGS: Final = "/config/brokers"
-GROUP_CONFIGS: Final = "/config/groups"
-CLIENT_METRICS_CONFIGS: Final = "/config/client-metrics"
-USER_CONFIGS: Final = "/config/users"
-CLIENT_CONFIGS: Final = "/config/clients"
-IP_CONFIGS: Final = "/config/ips"
+CONFIGS: Final = {kind: f"/config/{kind}" for kind in OwnerKind}
 FEATURES: Final = "/feature"
 DELETED_TOPICS: Final = "/admin/delete_topics"
 PRODUCER_ID_BLOCK: Final = "/latest_producer_id_block"
-DEFAULT_ENTITY: Final = "<default>"
 
 _FEATURES_ENABLED: Final = 1
 
@@ -85,14 +78,8 @@ SKELETON: Final = (
     TOPICS,
     TOPIC_IDS,
     "/config",
-    TOPIC_CONFIGS,
-    BROKER_CONFIGS,
-    GROUP_CONFIGS,
-    CLIENT_METRICS_CONFIGS,
+    *CONFIGS.values(),
     "/config/changes",
-    CLIENT_CONFIGS,
-    USER_CONFIGS,
-    IP_CONFIGS,
     "/admin",
     DELETED_TOPICS,
     "/consumers",
@@ -118,10 +105,6 @@ def topic_id_path(topic_id: UUID) -> str:
     return f"{TOPIC_IDS}/{id_text(topic_id)}"
 
 
-def topic_config_path(name: str) -> str:
-    return f"{TOPIC_CONFIGS}/{name}"
-
-
 def deleted_topic_path(name: str) -> str:
     return f"{DELETED_TOPICS}/{name}"
 
@@ -134,15 +117,6 @@ def broker_epoch_path(broker_id: int) -> str:
     return f"{BROKER_EPOCHS}/{broker_id}"
 
 
-def broker_config_path(broker_id: int | None) -> str:
-    return f"{BROKER_CONFIGS}/{DEFAULT_ENTITY if broker_id is None else broker_id}"
-
-
-def group_config_path(group: str) -> str:
-    """A group's id may be any text, so it is percent-encoded, as Kafka did with user names."""
-    return f"{GROUP_CONFIGS}/{node_name(group)}"
-
-
 def node_name(text: str) -> str:
     """Any text as the name of a node, percent-encoded."""
     name = quote(text, safe="")
@@ -151,33 +125,18 @@ def node_name(text: str) -> str:
 
 
 def config_path(owner: ConfigOwner) -> str:
-    """The node with the settings of a topic, a broker, all brokers, a group, or of clients."""
-    match owner:
-        case ("topics", str() as name):
-            return topic_config_path(name)
-        case ("groups", str() as name):
-            return group_config_path(name)
-        case ("client-metrics", str() as name):
-            return f"{CLIENT_METRICS_CONFIGS}/{node_name(name)}"
-        case ("quotas", str() as node):
-            return f"/config/{node}"
-        case ("brokers", int() as broker_id):
-            return broker_config_path(broker_id)
-    return broker_config_path(None)
+    """The node with the settings of an owner."""
+    name = node_name(owner.name) if owner.kind.is_any_text else owner.name
+    return f"{CONFIGS[owner.kind]}/{name}"
 
 
 def config_owner(path: str) -> ConfigOwner:
     """Whose settings a node holds: the other direction of `config_path`."""
-    _, _, kind, name = path.split("/", 3)
-    match kind:
-        case "users" | "clients" | "ips":
-            return "quotas", f"{kind}/{name}"
-        case "topics":
-            return "topics", name
-        case "groups" | "client-metrics":
-            return kind, unquote(name)
-        case _:
-            return "brokers", None if name == DEFAULT_ENTITY else decode_number(path, name)
+    _, _, folder, name = path.split("/", 3)
+    kind = OwnerKind(folder)
+    if kind is OwnerKind.BROKER and name != DEFAULT_ENTITY:
+        decode_number(path, name)
+    return ConfigOwner(kind, unquote(name) if kind.is_any_text else name)
 
 
 def id_text(topic_id: UUID) -> str:

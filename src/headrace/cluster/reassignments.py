@@ -8,7 +8,6 @@ so another controller goes on where the last one stopped, and a move can be call
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -19,7 +18,6 @@ from headrace.cluster.image import (
     PartitionImage,
 )
 from headrace.cluster.partitions import with_leader
-from headrace.cluster.placement import Chance, assign_replicas
 from headrace.errors import ClientFault, Error
 from headrace.types import NO_LEADER, TopicPartition
 
@@ -158,77 +156,3 @@ def _towards(
 def _origin(partition: PartitionImage) -> tuple[int, ...]:
     """The replicas before the move began."""
     return tuple(broker for broker in partition.replicas if broker not in partition.adding)
-
-
-# -- plans, from what any client can read ----------------------------------------------------------
-
-
-def plan_reassignment(
-    current: Mapping[TopicPartition, Sequence[int]],
-    racks: Mapping[int, str | None],
-    *,
-    chance: Chance,
-) -> dict[TopicPartition, list[int]]:
-    """Spread partitions anew over the brokers in `racks`, as if their topics were created on them.
-
-    That is what `kafka-reassign-partitions --generate` proposes: even, and it moves a lot.
-    """
-    topics: dict[str, list[TopicPartition]] = {}
-    for place in sorted(current):
-        topics.setdefault(place.topic, []).append(place)
-    plan: dict[TopicPartition, list[int]] = {}
-    for places in topics.values():
-        brokers = max(len(racks), 1)
-        assigned = assign_replicas(
-            racks,
-            len(places),
-            len(current[places[0]]),
-            start_index=chance.randrange(brokers),
-            shift=chance.randrange(brokers),
-        )
-        plan |= dict(zip(places, assigned, strict=True))
-    return plan
-
-
-def plan_decommission(
-    current: Mapping[TopicPartition, Sequence[int]],
-    racks: Mapping[int, str | None],
-    leaving: Collection[int],
-) -> dict[TopicPartition, list[int]]:
-    """New replicas for the partitions that some brokers hold, none of them among these.
-
-    Only the replicas that must leave move. Each goes to a rack that has none of the partition, if
-    there is one, and there to the broker that has the least: leaderships if a preferred leader is
-    to be replaced, then replicas. Pass all partitions, those that stay count as load.
-    """
-    remaining = {broker: rack for broker, rack in racks.items() if broker not in leaving}
-    load = Counter(broker for replicas in current.values() for broker in replicas)
-    led = Counter(replicas[0] for replicas in current.values() if replicas)
-    plan: dict[TopicPartition, list[int]] = {}
-    for place in sorted(current):
-        replicas = list(current[place])
-        for position, broker in enumerate(replicas):
-            if broker not in leaving:
-                continue
-            free = [each for each in remaining if each not in replicas]
-            if not free:
-                raise ClientFault(
-                    Error.INVALID_REPLICATION_FACTOR,
-                    f"{place} has {len(replicas)} replica(s), and only {len(remaining)} broker(s) "
-                    "remain. Lower its replication factor, or add a broker first.",
-                )
-            used = {racks.get(each) for each in replicas if each not in leaving}
-            chosen = min(
-                free,
-                key=lambda each: (
-                    remaining[each] in used,
-                    led[each] if position == 0 else 0,
-                    load[each],
-                    each,
-                ),
-            )
-            replicas[position] = chosen
-            load[chosen] += 1
-            led[chosen] += position == 0
-            plan[place] = replicas
-    return plan

@@ -10,8 +10,9 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from headrace.cluster import features, layout
+from headrace.cluster.config_owners import ALL_BROKERS, broker_owner
 from headrace.cluster.controller import Controllership
-from headrace.cluster.following import children, config_change, read_topic
+from headrace.cluster.following import children, read_topic
 from headrace.cluster.image import (
     NO_CONTROLLER,
     NO_NODE,
@@ -19,11 +20,10 @@ from headrace.cluster.image import (
     BrokerRegistration,
     BrokerStarted,
     ClusterImage,
+    ConfigChanged,
     TopicCreated,
     TopicImage,
 )
-from headrace.cluster.writing import chunks as chunks
-from headrace.cluster.writing import ops_for as ops_for
 from headrace.coordination.tree import (
     BadVersion,
     Check,
@@ -38,25 +38,14 @@ from headrace.coordination.tree import (
 from headrace.errors import CorruptData
 
 _MAX_TRIES: Final = 5
-_SETTINGS: Final = tuple(
-    f"{parent}/"
-    for parent in (
-        layout.TOPIC_CONFIGS,
-        layout.BROKER_CONFIGS,
-        layout.GROUP_CONFIGS,
-        layout.CLIENT_METRICS_CONFIGS,
-        layout.USER_CONFIGS,
-        layout.CLIENT_CONFIGS,
-        layout.IP_CONFIGS,
-    )
-)
+_SETTINGS: Final = tuple(f"{folder}/" for folder in layout.CONFIGS.values())
 
 
 def initialize(tree: Tree, new_cluster_id: Callable[[], str]) -> str:
     """Make the nodes that every cluster has where they are missing; returns the cluster id."""
     wanted = dict.fromkeys(layout.SKELETON, b"")
     wanted[layout.CONTROLLER_EPOCH] = b"0"
-    wanted[layout.broker_config_path(None)] = layout.encode_configs({})
+    wanted[layout.config_path(ALL_BROKERS)] = layout.encode_configs({})
     wanted[layout.FEATURES] = layout.encode_features(features.DEFAULT_LEVELS)
     if not tree.exists(layout.CLUSTER_ID):
         wanted[layout.CLUSTER_ID] = layout.encode({"version": "1", "id": new_cluster_id()})
@@ -88,7 +77,7 @@ def load_image(tree: Tree) -> ClusterImage:
     for path, node in configs.items():
         if path.startswith(_SETTINGS):
             settings = layout.decode_configs(path, node.data)
-            image.apply([config_change(layout.config_owner(path), settings, node.version)])
+            image.apply([ConfigChanged(layout.config_owner(path), settings, node.version)])
     _load_features(tree, image)
     return image
 
@@ -99,7 +88,7 @@ def register(tree: Tree, broker: BrokerRegistration, now_ms: int) -> None:
     A registration with our own log directories is that of an earlier life, whose session has not
     expired yet: no living process could have them, for they are locked. It is replaced.
     """
-    _create_missing(tree, {layout.broker_config_path(broker.id): layout.encode_configs({})})
+    _create_missing(tree, {layout.config_path(broker_owner(broker.id)): layout.encode_configs({})})
     path = layout.broker_path(broker.id)
     ours = Create(path, layout.encode_broker(broker, now_ms), ephemeral=True)
     for _ in range(_MAX_TRIES):

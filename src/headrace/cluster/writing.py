@@ -12,30 +12,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from headrace.cluster import layout
+from headrace.cluster.config_owners import ConfigOwner, OwnerKind, topic_owner
 from headrace.cluster.controller import Controllership
 from headrace.cluster.image import (
     NO_NODE,
-    BrokerConfigChanged,
     BrokerRegistered,
     BrokerStarted,
     BrokerUnregistered,
     Change,
-    ClientMetricsConfigChanged,
-    ClientQuotaChanged,
     ClusterImage,
-    ConfigOwner,
+    ConfigChanged,
     ControllerChanged,
     ControllerEpochChanged,
     FeaturesChanged,
-    GroupConfigChanged,
     PartitionChanged,
     PartitionImage,
     PartitionsAdded,
-    TopicConfigChanged,
     TopicCreated,
     TopicDeleted,
     TopicImage,
-    quota_parents,
     same_assignment,
 )
 from headrace.coordination.tree import ANY_VERSION, Check, Create, Delete, Op, Set
@@ -106,17 +101,10 @@ class _Writing:
                 self._moved.setdefault(topic.name, {})
                 self._moved[topic.name] |= dict(enumerate(topic.partitions[existing:], existing))
                 self._create_partitions(topic, existing)
-            case TopicConfigChanged(name, configs):
-                self._check_topic(name)
-                self._set_config(("topics", name), configs)
-            case BrokerConfigChanged(broker_id, configs):
-                self._set_config(("brokers", broker_id), configs)
-            case GroupConfigChanged(group, configs):
-                self._set_group_config(("groups", group), configs)
-            case ClientMetricsConfigChanged(name, configs):
-                self._set_group_config(("client-metrics", name), configs)
-            case ClientQuotaChanged(node, configs):
-                self._set_quota(node, configs)
+            case ConfigChanged(owner, configs):
+                if owner.kind is OwnerKind.TOPIC:
+                    self._check_topic(owner.name)
+                self._set_config(owner, configs)
             case FeaturesChanged(levels, epoch):
                 version = self._image.features_epoch
                 if epoch != version + 1:
@@ -188,7 +176,7 @@ class _Writing:
         path = layout.topic_path(topic.name)
         self._ops += [
             Create(layout.topic_id_path(topic.id), topic.name.encode()),
-            Create(layout.topic_config_path(topic.name), layout.encode_configs(configs)),
+            Create(layout.config_path(topic_owner(topic.name)), layout.encode_configs(configs)),
             Create(path, layout.encode_topic(topic)),
             Create(path + "/partitions"),
         ]
@@ -212,36 +200,32 @@ class _Writing:
             self._ops.append(Delete(layout.partition_path(topic.name, number), ANY_VERSION))
         self._ops.append(Delete(path + "/partitions", ANY_VERSION))
         self._ops.append(Delete(path, self._image.topics[topic.name].version))
-        if ("topics", topic.name) in self._image.config_versions:
-            self._ops.append(Delete(layout.topic_config_path(topic.name), ANY_VERSION))
+        owner = topic_owner(topic.name)
+        if owner in self._image.config_versions:
+            self._ops.append(Delete(layout.config_path(owner), ANY_VERSION))
 
     def _set_config(self, owner: ConfigOwner, configs: dict[str, str]) -> None:
+        """A transient owner without settings has no node: groups come and go, and nobody tidies
+        up. The node of a user stays while there may be others below it.
+        """
         path, data = layout.config_path(owner), layout.encode_configs(configs)
         version = self._config_version(owner)
+        if configs:
+            for parent in owner.parents:
+                if self._config_version(parent) == NO_NODE:
+                    self._ops.append(Create(layout.config_path(parent)))
+                    self._config_versions[parent] = 0
+        elif owner.kind.is_transient and not self._has_room_below(owner):
+            if version != NO_NODE:
+                self._ops.append(Delete(path, version))
+                self._config_versions[owner] = NO_NODE
+            return
         self._ops.append(Create(path, data) if version == NO_NODE else Set(path, data, version))
         self._config_versions[owner] = version + 1
 
-    def _set_group_config(self, owner: ConfigOwner, configs: dict[str, str]) -> None:
-        """A group without settings has no node: groups come and go, and nobody tidies up."""
-        version = self._config_version(owner)
-        if configs:
-            self._set_config(owner, configs)
-        elif version != NO_NODE:
-            self._ops.append(Delete(layout.config_path(owner), version))
-            self._config_versions[owner] = NO_NODE
-
-    def _set_quota(self, node: str, configs: dict[str, str]) -> None:
-        """A user's node stays while there may be others below it."""
-        if configs:
-            for parent in quota_parents(node):
-                owner = ("quotas", parent)
-                if self._config_version(owner) == NO_NODE:
-                    self._ops.append(Create(layout.config_path(owner)))
-                    self._config_versions[owner] = 0
-        if self._config_version(("quotas", f"{node}/clients")) != NO_NODE:
-            self._set_config(("quotas", node), configs)
-        else:
-            self._set_group_config(("quotas", node), configs)
+    def _has_room_below(self, owner: ConfigOwner) -> bool:
+        room = owner.room_below
+        return room is not None and self._config_version(room) != NO_NODE
 
     def _config_version(self, owner: ConfigOwner) -> int:
         known = self._image.config_versions.get(owner, NO_NODE)
@@ -268,6 +252,6 @@ def _cost(change: Change) -> int:
             return 2 + 2 * (len(topic.partitions) - existing)
         case PartitionChanged():
             return 2
-        case ClientQuotaChanged():
+        case ConfigChanged():
             return 3
     return 2

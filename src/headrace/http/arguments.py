@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.errors import ConfigError, HeadraceError
-from headrace.runtime.properties import parse_properties
+from headrace.java.properties import parse_properties
 
 _MAX_FILE_BYTES: Final = 1 << 20
 

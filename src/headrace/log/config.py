@@ -1,7 +1,7 @@
 """The settings of one log, as values: Kafka's topic-level keys with dots written as underscores.
 
-Where a value comes from (topic, broker, built-in default) is decided elsewhere; the log only reads
-the outcome, and reads it anew at every append.
+Where a value comes from (topic, broker, built-in default) is decided elsewhere, and so is what the
+defaults are; the log only reads the outcome, and reads it anew at every append.
 """
 
 from __future__ import annotations
@@ -11,38 +11,38 @@ from dataclasses import dataclass
 NEVER = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogConfig:
-    """Kafka's defaults. A retention of -1 means "no limit"."""
+    """A retention of -1 means "no limit"."""
 
-    segment_bytes: int = 1 << 30
-    segment_ms: int = 604_800_000
-    segment_jitter_ms: int = 0
-    segment_index_bytes: int = 10_485_760
-    index_interval_bytes: int = 4_096
-    preallocate: bool = False
+    segment_bytes: int
+    segment_ms: int
+    segment_jitter_ms: int
+    segment_index_bytes: int
+    index_interval_bytes: int
+    preallocate: bool
 
-    max_message_bytes: int = 1_048_588
-    message_timestamp_type: str = "CreateTime"
-    message_timestamp_before_max_ms: int = NEVER
-    message_timestamp_after_max_ms: int = 3_600_000
-    compression_type: str = "producer"
-    compression_gzip_level: int = -1
-    compression_lz4_level: int = 9
-    compression_zstd_level: int = 3
+    max_message_bytes: int
+    message_timestamp_type: str
+    message_timestamp_before_max_ms: int
+    message_timestamp_after_max_ms: int
+    compression_type: str
+    compression_gzip_level: int
+    compression_lz4_level: int
+    compression_zstd_level: int
 
-    flush_messages: int = NEVER
-    flush_ms: int = NEVER
+    flush_messages: int
+    flush_ms: int
 
-    cleanup_policy: tuple[str, ...] = ("delete",)
-    retention_ms: int = 604_800_000
-    retention_bytes: int = -1
-    file_delete_delay_ms: int = 60_000
-    delete_retention_ms: int = 86_400_000
-    min_cleanable_dirty_ratio: float = 0.5
-    min_compaction_lag_ms: int = 0
-    max_compaction_lag_ms: int = NEVER
+    cleanup_policy: tuple[str, ...]
+    retention_ms: int
+    retention_bytes: int
+    file_delete_delay_ms: int
+    delete_retention_ms: int
+    min_cleanable_dirty_ratio: float
+    min_compaction_lag_ms: int
+    max_compaction_lag_ms: int
 
-    producer_id_expiration_ms: int = 86_400_000
-    min_insync_replicas: int = 1
-    unclean_leader_election_enable: bool = False
+    producer_id_expiration_ms: int
+    min_insync_replicas: int
+    unclean_leader_election_enable: bool

@@ -233,7 +233,7 @@ def _prepare_environment(master: str | None, environment: MutableMapping[str, st
     """Set what only the environment can tell the JVM and its Python workers."""
     if "PYSPARK_GATEWAY_PORT" in environment:
         return  # spark-submit has started the JVM already
-    from headrace.runtime.java import find_java
+    from headrace.java.installation import find_java
 
     # A JDK that is installed but not on the PATH is found by us and not by Spark's script.
     environment["JAVA_HOME"] = str(find_java(environment))

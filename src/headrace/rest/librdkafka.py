@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from headrace.client.java_names import for_librdkafka
 from headrace.client.settings import ClientSettings
+from headrace.librdkafka.settings import for_librdkafka
 
 PRODUCER_NAMES: Final = frozenset(
     {

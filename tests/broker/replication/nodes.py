@@ -45,6 +45,7 @@ from headrace.replica.partition import Partition
 from headrace.runtime.clock import SystemClock
 from headrace.runtime.os_disk import OsDisk
 from tests.broker.replication.fake_broker import LISTENER
+from tests.settings import log_config
 
 TOPIC = "orders"
 SETTINGS = {
@@ -80,7 +81,7 @@ class Node:
     def take_role(self, topic: str = TOPIC, config: LogConfig | None = None) -> Partition:
         """Let partition 0 here be what the image says."""
         known = self.image.topics[topic]
-        self.storage.apply(known, 0, known.partitions[0], config or LogConfig())
+        self.storage.apply(known, 0, known.partitions[0], config or log_config())
         return self.partition(topic)
 
     def partition(self, topic: str = TOPIC) -> Partition:
@@ -122,7 +123,7 @@ class Nodes:
             node_id=broker_id,
             uuid_factory=uuid4,
         )
-        directory.load(lambda _: LogConfig(), clock.now_ms())
+        directory.load(lambda _: log_config(), clock.now_ms())
         storage = Storage([directory], clock, loop, self._executor, broker_id=broker_id)
         storage.known = self.image.partition
         machine = OsMachine(clock)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from headrace.broker.storage import fetchers
-from headrace.cluster.image import BrokerConfigChanged, BrokerRegistration, Endpoint, TopicDeleted
-from headrace.log import LogConfig
+from headrace.cluster.config_owners import OwnerKind, broker_owner
+from headrace.cluster.image import BrokerRegistration, ConfigChanged, Endpoint, TopicDeleted
 from headrace.replica.partition import Partition
 from headrace.runtime.os_disk import OsDisk, OsFile
 from headrace.types import TopicPartition
@@ -21,6 +21,7 @@ from headrace.wire.messages.fetch import FetchRequest, FetchResponse
 from tests.broker.replication.fake_broker import LISTENER, fake_broker, run
 from tests.broker.replication.nodes import TOPIC, Nodes, committed, nodes, until
 from tests.log.logs import batch
+from tests.settings import log_config
 
 
 def content(partition: Partition) -> bytes:
@@ -89,7 +90,7 @@ class BusyDisk(OsDisk):
 def pair(cluster: Nodes, **config: Any) -> tuple[Partition, Partition]:
     """A topic led by 1 and followed by 2."""
     cluster.topic(1, [1, 2])
-    settings = LogConfig(**config)
+    settings = log_config(**config)
     return cluster[1].take_role(config=settings), cluster[2].take_role(config=settings)
 
 
@@ -164,7 +165,7 @@ def test_the_number_of_fetchers_may_change(tmp_path: Path) -> None:
             fetchers = cluster[2].fetchers
             config, change = fetchers.config(), {"num.replica.fetchers": "3"}
             fetchers.config = lambda: config.with_dynamic({}, change)
-            fetchers.on_changes([BrokerConfigChanged(None, change)])
+            fetchers.on_changes([ConfigChanged(broker_owner(None), change)])
             for name in topics:
                 leader = cluster[1].partition(name)
                 await committed(leader, write(leader))
@@ -551,8 +552,12 @@ def test_a_throttled_follower_waits_for_its_quota(tmp_path: Path) -> None:
     async def story() -> None:
         async with nodes(tmp_path, replica_fetch_max_bytes=10_000) as cluster:
             cluster.topic(1, [1, 2], isr=[1])
-            cluster.image.topic_configs[TOPIC] = {"follower.replication.throttled.replicas": "0:2"}
-            cluster.image.broker_configs[2] = {"follower.replication.throttled.rate": "2000"}
+            cluster.image.configs[OwnerKind.TOPIC][TOPIC] = {
+                "follower.replication.throttled.replicas": "0:2"
+            }
+            cluster.image.configs[OwnerKind.BROKER]["2"] = {
+                "follower.replication.throttled.rate": "2000"
+            }
             leader = cluster[1].take_role()
             for _ in range(20):
                 write(leader, 10, size=1000)
@@ -561,7 +566,7 @@ def test_a_throttled_follower_waits_for_its_quota(tmp_path: Path) -> None:
             await asyncio.sleep(0.3)
             behind = follower.log.log_end_offset
             assert behind < 100, "the quota of eleven seconds is used up by then"
-            cluster.image.broker_configs[2] = {}
+            cluster.image.configs[OwnerKind.BROKER]["2"] = {}
             await committed(follower, 200)
 
     run(story())

@@ -29,6 +29,7 @@ from headrace.cluster.image import (
     TopicCreated,
     TopicImage,
 )
+from headrace.cluster.writing import ops_for
 from headrace.coordination.memory import MemoryStore, MemoryTree
 from headrace.coordination.tree import Op, OutcomeUnknown
 from headrace.log.directory import LogDirectory
@@ -119,7 +120,7 @@ async def shop(folder: Path) -> AsyncIterator[Shop]:
             storage,
             in_cluster=True,
         )
-        directory.load(metadata.log_config, 0)
+        directory.load(metadata.settings.log_config, 0)
         metadata.serve()
         keeper = IsrKeeper(metadata, storage, clock, lambda: LAG_MS)
         keeper.start()
@@ -275,4 +276,4 @@ def test_a_deposed_leader_changes_nothing(tmp_path: Path) -> None:
 
 def store_ops(here: Shop, change: PartitionChanged) -> Sequence[Op]:
     """What another broker would write."""
-    return store.ops_for(store.load_image(here.tree._tree), [change])
+    return ops_for(store.load_image(here.tree._tree), [change])

@@ -16,7 +16,7 @@ from headrace.cli.kafka_compat.zookeeper_shell import zookeeper_shell
 from headrace.coordination.tree import Create
 from headrace.coordination.zookeeper import connect
 from headrace.coordination.zookeeper.tree import ZooKeeperTree
-from headrace.runtime.java import find_java
+from headrace.java.installation import find_java
 from tests.cli.kafka_compat.conftest import Tool
 
 # Without jline the shell has no prompt, without log4j no log.

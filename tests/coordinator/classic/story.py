@@ -47,6 +47,7 @@ from headrace.wire.messages.sync_group import (
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
+from tests.settings import group_settings
 
 HANDLERS = {
     JoinGroupRequest: (ClassicGroup.handle_join, 9),
@@ -82,7 +83,7 @@ STABLE_PAIR = (
 
 def check(story: str, settings: GroupSettings | None = None) -> Stage:
     """Run a story and compare."""
-    stage = Stage(settings or GroupSettings())
+    stage = Stage(settings or group_settings())
     told = [re.sub(r" {2,}#.*$", "", line.strip()) for line in story.splitlines() if line.strip()]
     for line in told:
         if line == "restart" or line.startswith("+") or " > " in line:

@@ -14,12 +14,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from headrace.coordinator.effects import Reply
 from headrace.coordinator.group.classic import ClassicState
-from headrace.coordinator.group.settings import GroupSettings
 from headrace.errors import Error
 from headrace.wire.messages.join_group import JoinGroupResponse
 from headrace.wire.messages.sync_group import SyncGroupResponse
 from tests.coordinator.classic.story import Client, Stage
 from tests.generated import examples
+from tests.settings import group_settings
 
 CLIENTS = (
     Client("A"),
@@ -38,7 +38,7 @@ class Watched(Stage):
     """A stage that compares what members of one generation are told."""
 
     def __init__(self) -> None:
-        super().__init__(GroupSettings(group_max_size=5))
+        super().__init__(group_settings(group_max_size=5))
         self.clients = {client.name: replace(client, led=[]) for client in CLIENTS}
         self.newest = 0
         self.told: dict[str, tuple[str | None, str]] = {}

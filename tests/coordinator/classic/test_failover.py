@@ -13,10 +13,10 @@ from headrace.coordinator.group.records import (
     MemberMetadata,
     decode_record,
 )
-from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.timers import Timers
 from headrace.errors import CorruptData, Error, InvariantViolated
 from tests.coordinator.classic.story import Stage, check
+from tests.settings import group_settings
 
 
 def test_failover_in_a_stable_group() -> None:
@@ -107,7 +107,7 @@ def test_failover_of_a_group_that_is_too_large() -> None:
         A < assigned half
         """
     )
-    stage.settings = GroupSettings(group_max_size=1)
+    stage.settings = group_settings(group_max_size=1)
     stage.transcript.clear()
     for line in ("restart", "A > heartbeat", "B > join", "A > join", "+60000"):
         stage.perform(line)
@@ -126,7 +126,7 @@ def test_failover_of_a_group_that_is_too_large() -> None:
 
 
 def new_group() -> ClassicGroup:
-    return ClassicGroup("g", GroupSettings(), Timers(), lambda: pytest.fail("no new ids"))
+    return ClassicGroup("g", group_settings(), Timers(), lambda: pytest.fail("no new ids"))
 
 
 def loaded_member(member_id: str, *, instance_id: str | None = None) -> MemberMetadata:
@@ -190,7 +190,7 @@ def test_senseless_records_are_corrupt(value: GroupMetadataValue) -> None:
 
 def test_deleted_group() -> None:
     """A dead group has no timers; late requests and timers change nothing."""
-    stage = Stage(GroupSettings())
+    stage = Stage(group_settings())
     for line in ("A > join v3", "+3000", "B > join"):
         stage.perform(line)
     assert len(stage.timers) == 3
@@ -207,7 +207,7 @@ def test_deleted_group() -> None:
 
 def test_abandoned_group() -> None:
     """Who waits when the coordinator is replaced hears of it; nothing is left behind."""
-    stage = Stage(GroupSettings())
+    stage = Stage(group_settings())
     for line in ("A > join v3", "+3000", "A > join", "B > join v3", "C > join"):
         stage.perform(line)
     (reply,) = stage.group.abandon(Error.REBALANCE_IN_PROGRESS)
@@ -219,7 +219,7 @@ def test_abandoned_group() -> None:
 
 def test_times_in_the_log() -> None:
     """A record tells since when the group is in its state; the expiry of offsets depends on it."""
-    stage = Stage(GroupSettings())
+    stage = Stage(group_settings())
     for line in ("+5", "A > join", "+10", "A > join", "+3000", "+7", "A > sync"):
         stage.perform(line)
     assert stage.group.state_since_ms == 3_022

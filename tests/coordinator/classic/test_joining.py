@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.coordinator.group.settings import GroupSettings
 from tests.coordinator.classic.story import PAIR, STABLE_PAIR, check
+from tests.settings import group_settings
 
 
 def test_first_member() -> None:
@@ -203,7 +203,7 @@ def test_new_member_waits_for_ever() -> None:
         A < UNKNOWN_MEMBER_ID
         B < generation 1 range leader B#1 as B#1 of B#1
         """,
-        GroupSettings(group_initial_rebalance_delay_ms=400_000),
+        group_settings(group_initial_rebalance_delay_ms=400_000),
     )
 
 
@@ -305,5 +305,5 @@ def test_maximum_size() -> None:
         A < generation 2 range leader A#1 as A#1 of A#1 C#1
         C < generation 2 range leader A#1 as C#1
         """,
-        GroupSettings(group_max_size=2),
+        group_settings(group_max_size=2),
     )

@@ -8,8 +8,8 @@ import pytest
 
 from headrace.coordinator.group.classic import ClassicGroup, ClassicState
 from headrace.coordinator.group.classic.state import TRANSITIONS, mermaid
-from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.timers import Timers
+from tests.settings import group_settings
 
 PAGE = pathlib.Path(__file__).parents[3] / "docs" / "protocol" / "classic-groups.md"
 
@@ -29,7 +29,7 @@ def test_transitions_are_enforced() -> None:
     """Only the transitions of the table happen; anything else is a mistake of ours."""
     for state in ClassicState:
         for following in ClassicState:
-            group = ClassicGroup("g", GroupSettings(), Timers(), lambda: pytest.fail("no new ids"))
+            group = ClassicGroup("g", group_settings(), Timers(), lambda: pytest.fail("no new ids"))
             group.state = state
             if following in TRANSITIONS[state]:
                 group.become(following, 7)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headrace.coordinator.group.settings import GroupSettings
 from tests.coordinator.classic.story import check
+from tests.settings import group_settings
 
 STATIC_PAIR = """
     A > join instance=a
@@ -321,7 +321,7 @@ def test_return_during_the_initial_delay() -> None:
         group CompletingRebalance
         A < generation 1 range leader a#2 as a#2 of a#2
         """,
-        GroupSettings(group_initial_rebalance_delay_ms=20_000),
+        group_settings(group_initial_rebalance_delay_ms=20_000),
     )
 
 

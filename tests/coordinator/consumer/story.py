@@ -68,6 +68,7 @@ from headrace.wire.messages.sync_group import (
 )
 from tests.coordinator.consumer.shown import Shown, snapshot
 from tests.coordinator.known_topics import KnownTopics
+from tests.settings import group_settings
 
 START_MS = 1_000_000
 
@@ -86,7 +87,7 @@ class ChangingTopics(KnownTopics):
 
 def check(story: str, *, logged: bool = False, **settings: Any) -> Stage:
     """Run a story and compare."""
-    stage = Stage(GroupSettings(**settings), logged=logged)
+    stage = Stage(group_settings(**settings), logged=logged)
     told = [re.sub(r" {2,}#.*$", "", line.strip()) for line in story.splitlines() if line.strip()]
     for line in told:
         if re.match(r"restart$|\+|(no )?topic |\S+ > ", line):

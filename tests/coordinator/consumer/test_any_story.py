@@ -17,9 +17,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from headrace.coordinator.group.classic import ClassicGroup
 from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.consumer.state import GroupState
-from headrace.coordinator.group.settings import GroupSettings
 from tests.coordinator.consumer.story import Client, Stage
 from tests.generated import examples
+from tests.settings import group_settings
 
 NAMES = st.sampled_from(["A", "B", "C", "D"])
 CLASSIC_NAMES = st.sampled_from(["K", "L"])
@@ -35,7 +35,7 @@ class AnyStory(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.stage = Stage(GroupSettings(group_initial_rebalance_delay_ms=0))
+        self.stage = Stage(group_settings(group_initial_rebalance_delay_ms=0))
         self.joined: dict[str, Client] = {}
         # Classic clients that have fetched their assignment; only then do they own it.
         self.classic: dict[str, Client] = {}

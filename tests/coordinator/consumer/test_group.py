@@ -27,12 +27,12 @@ from headrace.coordinator.group.records import (
     OffsetCommitKey,
     OwnedPartitions,
 )
-from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.timers import Timers
 from headrace.errors import CorruptData, Error
 from headrace.wire import decode, encode_bytes
 from headrace.wire.messages.consumer_group_describe import ConsumerGroupDescribeResponse
 from tests.coordinator.consumer.story import Stage, check
+from tests.settings import group_settings
 
 PAGE = Path(__file__).parents[3] / "docs" / "protocol" / "consumer-groups.md"
 
@@ -77,7 +77,7 @@ def test_described() -> None:
 
 def test_subscribed_topics() -> None:
     """Offsets of topics that any member wants are in use, those of an expression included."""
-    stage = Stage(GroupSettings())
+    stage = Stage(group_settings())
     for line in ("topic orders 1", "topic logs 1", "A > join topics=payments regex=l.*"):
         stage.perform(line)
     assert stage.consumer_group.subscribed_topics() == {"payments", "logs"}
@@ -163,7 +163,7 @@ def test_assignments_that_cannot_be_taken_along(assignment: bytes) -> None:
 
 def fresh() -> ConsumerGroup:
     return ConsumerGroup(
-        "g", GroupSettings(), Timers(), Stage(GroupSettings()).topics, lambda: UUID(int=7)
+        "g", group_settings(), Timers(), Stage(group_settings()).topics, lambda: UUID(int=7)
     )
 
 
@@ -188,7 +188,7 @@ def test_records_of_older_brokers() -> None:
 
 def test_old_topic_metadata_is_ended() -> None:
     """KIP-1101: the first heartbeat ends what brokers before 4.1 wrote about topics."""
-    stage = Stage(GroupSettings(), logged=True)
+    stage = Stage(group_settings(), logged=True)
     old = ConsumerGroupPartitionMetadataValue(topics=[])
     stage.write([StateRecord(ConsumerGroupPartitionMetadataKey(group_id="g"), old)])
     stage.perform("A > join topics=")
@@ -197,7 +197,7 @@ def test_old_topic_metadata_is_ended() -> None:
 
 def test_states_of_newer_brokers() -> None:
     """KIP-848: a member in a state that is not known must abandon everything and join again."""
-    stage = Stage(GroupSettings())
+    stage = Stage(group_settings())
     member = Member(member_id="A", member_epoch=5, rebalance_timeout_ms=1000)
     record = current_record("g", member)
     assert record.value is not None

@@ -7,9 +7,9 @@ import pytest
 from headrace.coordinator.group.consumer.member import Member
 from headrace.coordinator.group.consumer.persistence import current_record, member_record
 from headrace.coordinator.group.consumer.state import MemberState
-from headrace.coordinator.group.settings import GroupSettings
 from headrace.errors import ClientFault, Error
 from tests.coordinator.consumer.story import Stage, check
+from tests.settings import group_settings
 
 # A keeps 0 and 1 of what it had in epoch 2; B got 2 and 3 in epoch 3.
 RECONCILED = """
@@ -88,7 +88,7 @@ def test_commits_before_partitions_are_given_up() -> None:
 
 def test_late_commits_of_what_is_given_up() -> None:
     """KIP-1251: what a member is giving up it may still commit with an older epoch."""
-    stage = Stage(GroupSettings())
+    stage = Stage(group_settings())
     topic_id = stage.topics.create("orders", 2)
     giving = Member(
         member_id="A",

@@ -11,7 +11,7 @@ from headrace.coordinator.host import Host
 from headrace.coordinator.share.shard import ShareSettings, ShareShard
 from headrace.coordinator.share.state import ShareKey, ShareState
 from headrace.errors import Error
-from headrace.log import LogConfig, PartitionLog
+from headrace.log import PartitionLog
 from headrace.replica.leadership import Leadership
 from headrace.replica.partition import Partition
 from headrace.testing import MemoryDisk
@@ -22,6 +22,7 @@ from headrace.wire.messages import read_share_group_state as read_api
 from headrace.wire.messages import read_share_group_state_summary as summary_api
 from headrace.wire.messages import write_share_group_state as write_api
 from tests.coordinator.known_topics import KnownTopics
+from tests.settings import log_config
 
 NOW_MS = 1_700_000_000_000
 WHERE = TopicPartition("__share_group_state", 0)
@@ -60,7 +61,7 @@ class ShareWorld:
         self.key = ShareKey("g", topic_id, 0)
         self.now_ms = NOW_MS
         self.disk = MemoryDisk(folders=["/data"])
-        self.config = LogConfig(cleanup_policy=("delete",), flush_messages=flush_messages)
+        self.config = log_config(cleanup_policy=("delete",), flush_messages=flush_messages)
         self.log = PartitionLog.create(self.disk, FOLDER, WHERE, UUID(int=7), self.config, NOW_MS)
         self.host = self._load()
 

@@ -32,6 +32,7 @@ from headrace.wire.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
+from tests.settings import transaction_settings
 
 ID = "orders-etl"
 FIRST_PRODUCER_ID = 1000
@@ -47,7 +48,7 @@ class Story:
     """One coordinator over its whole life."""
 
     def __init__(self, settings: TransactionSettings | None = None) -> None:
-        self.settings = settings or TransactionSettings()
+        self.settings = settings or transaction_settings()
         self.now_ms = 1_700_000_000_000
         self.log: list[StateRecord] = []
         self.sent: list[TransactionMarkers] = []  # not written yet

@@ -11,9 +11,10 @@ from headrace.coordinator.transaction.expiry import Timer, TimerKind
 from headrace.coordinator.transaction.settings import TransactionSettings
 from headrace.errors import Error
 from tests.coordinator.transaction.story import A0, A1, FIRST_PRODUCER_ID, ID, Story
+from tests.settings import transaction_settings
 
-V1 = TransactionSettings(transaction_version=1)
-V2 = TransactionSettings(transaction_version=2)
+V1 = transaction_settings(transaction_version=1)
+V2 = transaction_settings(transaction_version=2)
 DAY_MS = 86_400_000
 
 
@@ -38,7 +39,7 @@ def test_a_transaction_that_is_too_old_is_aborted(settings: TransactionSettings)
 
 def test_the_interval_is_a_setting() -> None:
     """transaction.abort.timed.out.transaction.cleanup.interval.ms: how late it may be."""
-    story = Story(replace(V2, abort_timed_out_interval_ms=100))
+    story = Story(replace(V2, transaction_abort_timed_out_transaction_cleanup_interval_ms=100))
     producer = story.start()
     story.add(producer, A0)
     story.wait(60_000)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from headrace.coordinator.effects import ProducerIdentity
-from headrace.coordinator.transaction.settings import TransactionSettings
 from headrace.errors import Error
 from headrace.wire.messages.init_producer_id import InitProducerIdResponse
 from tests.coordinator.transaction.story import A0, FIRST_PRODUCER_ID, NOBODY, Story
+from tests.settings import transaction_settings
 
 FIRST = ProducerIdentity(FIRST_PRODUCER_ID, 0)
-V1 = TransactionSettings(transaction_version=1)
+V1 = transaction_settings(transaction_version=1)
 
 
 def identity(response: InitProducerIdResponse) -> ProducerIdentity:
@@ -71,7 +71,7 @@ def test_an_open_transaction_is_aborted_before_the_successor_is_let_in(
     transaction_version: int,
 ) -> None:
     """The newcomer is told to come again; the zombie is fenced from the first moment on."""
-    story = Story(TransactionSettings(transaction_version=transaction_version))
+    story = Story(transaction_settings(transaction_version=transaction_version))
     zombie = story.start()
     story.add(zombie, A0)
     response = story.init()

@@ -22,12 +22,12 @@ from hypothesis.stateful import (
 
 from headrace.coordinator.effects import Effects, ProducerIdentity, TransactionMarkers
 from headrace.coordinator.transaction.metadata import TransactionMetadata, to_record
-from headrace.coordinator.transaction.settings import TransactionSettings
 from headrace.coordinator.transaction.state import TRANSITIONS, TransactionState
 from headrace.errors import Error
 from headrace.types import TopicPartition
 from tests.coordinator.transaction.story import A0, A1, B0, FIRST_PRODUCER_ID, Story
 from tests.generated import examples
+from tests.settings import transaction_settings
 
 IDS = ["x", "y"]
 PARTITIONS = st.sampled_from([A0, A1, B0])
@@ -68,7 +68,7 @@ class Watched(Story):
     """A coordinator whose log is read along."""
 
     def __init__(self) -> None:
-        super().__init__(TransactionSettings(transaction_version=2))
+        super().__init__(transaction_settings(transaction_version=2))
         self.transactions: dict[str, list[Transaction]] = {each: [] for each in IDS}
         self.last: dict[str, TransactionMetadata] = {}
         self.to_mark: list[tuple[Transaction, TransactionMarkers]] = []
@@ -288,7 +288,11 @@ class TransactionMachine(RuleBasedStateMachine):
     def wait(self, milliseconds: int) -> None:
         story = self.story
         story.wait(milliseconds)
-        latest_ms = story.now_ms - 60_000 - story.settings.abort_timed_out_interval_ms
+        latest_ms = (
+            story.now_ms
+            - 60_000
+            - story.settings.transaction_abort_timed_out_transaction_cleanup_interval_ms
+        )
         for metadata in story.shard.transactions.values():
             if metadata.state is TransactionState.ONGOING:
                 assert metadata.start_ms >= latest_ms, "nobody aborted it"
@@ -303,7 +307,7 @@ class TransactionMachine(RuleBasedStateMachine):
 
     @rule(version=st.sampled_from([1, 2]))
     def finalize_feature(self, version: int) -> None:
-        self.story.settings = TransactionSettings(transaction_version=version)
+        self.story.settings = transaction_settings(transaction_version=version)
         self.story.shard.settings = self.story.settings
 
     @invariant()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.log import LogConfig, PartitionLog
+from headrace.log import PartitionLog
 from headrace.log.compaction import (
     CleanerMemory,
     Cleaning,
@@ -16,8 +16,9 @@ from headrace.records.batch import BatchHeader, split_batches
 from headrace.records.builder import BatchBuilder, BatchOptions
 from headrace.runtime.disk import Disk
 from tests.log.logs import EVERYTHING, NOW_MS, append, content, read_everything, replicated
+from tests.settings import log_config
 
-COMPACT = LogConfig(cleanup_policy=("compact",))
+COMPACT = log_config(cleanup_policy=("compact",))
 MEMORY = CleanerMemory(key_map_bytes=1 << 20)
 DAY_MS = 86_400_000
 

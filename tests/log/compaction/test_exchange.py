@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from headrace.log import LogConfig, PartitionLog
+from headrace.log import PartitionLog
 from headrace.log.compaction import discard, measure
 from headrace.log.directory import LogDirectory
 from headrace.log.swap import exchange
@@ -33,6 +33,7 @@ from tests.log.logs import (
     records_in,
     reopened,
 )
+from tests.settings import log_config
 
 
 def log_with(segments: int) -> PartitionLog:
@@ -232,7 +233,7 @@ def test_gaps_survive_a_crash_after_the_policy_has_changed() -> None:
     before = what_is_there(log)
     assert [offset for offset, _, _ in before] == [5, 6, 7]
     log.flush()
-    changed = LogConfig()
+    changed = log_config()
     recovered = reopened(log.disk, changed, clean=False, clean_offset=log.clean_offset)
     assert what_is_there(recovered) == before
     recovered = reopened(

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
-from headrace.security.quotas.accounts import RateAccounts
+from headrace.quotas.accounts import RateAccounts
 from tests.simulation.cluster.quotas import READER, VALUE_BYTES, WRITER, WRITES, QuotaWitness
 from tests.simulation.cluster.world import ClusterWorld
 

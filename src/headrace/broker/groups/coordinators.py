@@ -138,7 +138,7 @@ class Coordinators(Generic[S]):
         """
         name = self._topic.name
         factor = _REPLICATION_FACTORS[name]
-        config = self._metadata.config
+        config = self._metadata.settings.config
 
         def decide(image: ClusterImage) -> list[TopicCreated]:
             if name in image.topics:
@@ -206,7 +206,7 @@ class Coordinators(Generic[S]):
                 timer.cancel()
                 call()
 
-            timeout_s = self._metadata.config.get_int(self._commit_timeout_key) / 1000
+            timeout_s = self._metadata.settings.config.get_int(self._commit_timeout_key) / 1000
             waiter = CommitWaiter(finish)
             timer = self._loop.call_later(timeout_s, waiter.release)
             partition.await_commit(required, waiter)

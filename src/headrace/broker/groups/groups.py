@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from headrace.broker.groups.coordinators import ChangeShareStates, Coordinators, TopicsView
 from headrace.cluster.image import (
-    BrokerConfigChanged,
     Change,
     PartitionsAdded,
     TopicCreated,
     TopicDeleted,
+    changes_broker_configs,
 )
 from headrace.cluster.topic_names import CONSUMER_OFFSETS
 from headrace.coordinator.effects import TransactionMarkers
@@ -49,15 +49,15 @@ def build_groups(
     machine: Machine,
     change_share_states: ChangeShareStates[GroupShard],
 ) -> Groups:
-    config = metadata.config
+    config = metadata.settings.config
     topics = TopicsView(metadata)
 
     def new_shard(_partition: Partition) -> GroupShard:
         return GroupShard(
-            read_settings(metadata.config),
+            read_settings(metadata.settings.config),
             topics,
             machine.new_id,
-            overrides=lambda group: metadata.image.group_configs.get(group, {}),
+            overrides=metadata.settings.own_group_config,
         )
 
     def send(_host: Host[GroupShard], _markers: TransactionMarkers) -> None:
@@ -80,8 +80,8 @@ def build_groups(
     )
 
     def on_changes(changes: Sequence[Change]) -> None:
-        if any(isinstance(each, BrokerConfigChanged) for each in changes):
-            settings = read_settings(metadata.config)
+        if changes_broker_configs(changes):
+            settings = read_settings(metadata.settings.config)
             for host in groups.active():
                 host.shard.settings = settings
         if any(isinstance(each, TopicCreated | TopicDeleted | PartitionsAdded) for each in changes):
@@ -95,41 +95,8 @@ def build_groups(
 
 def read_settings(config: BrokerConfig) -> GroupSettings:
     """The broker's settings as the group coordinator knows them."""
-    names = (
-        "group_min_session_timeout_ms",
-        "group_max_session_timeout_ms",
-        "group_max_size",
-        "group_initial_rebalance_delay_ms",
-        "group_consumer_session_timeout_ms",
-        "group_consumer_min_session_timeout_ms",
-        "group_consumer_max_session_timeout_ms",
-        "group_consumer_heartbeat_interval_ms",
-        "group_consumer_min_heartbeat_interval_ms",
-        "group_consumer_max_heartbeat_interval_ms",
-        "group_consumer_assignment_interval_ms",
-        "group_consumer_min_assignment_interval_ms",
-        "group_consumer_max_assignment_interval_ms",
-        "group_consumer_max_size",
-        "group_share_session_timeout_ms",
-        "group_share_min_session_timeout_ms",
-        "group_share_max_session_timeout_ms",
-        "group_share_heartbeat_interval_ms",
-        "group_share_min_heartbeat_interval_ms",
-        "group_share_max_heartbeat_interval_ms",
-        "group_share_assignment_interval_ms",
-        "group_share_min_assignment_interval_ms",
-        "group_share_max_assignment_interval_ms",
-        "group_share_max_size",
-        "offset_metadata_max_bytes",
-        "offsets_retention_check_interval_ms",
-    )
-    numbers = {name: config.get_int(name.replace("_", ".")) for name in names}
-    return GroupSettings(
-        **numbers,
-        group_consumer_assignors=tuple(config.get_list("group.consumer.assignors")),
-        group_consumer_migration_policy=str(config.get("group.consumer.migration.policy")).lower(),
-        group_coordinator_rebalance_protocols=frozenset(
-            config.get_list("group.coordinator.rebalance.protocols")
-        ),
+    return config.read(
+        GroupSettings,
+        group_consumer_migration_policy=config.get_str("group.consumer.migration.policy").lower(),
         offsets_retention_ms=config.get_int("offsets.retention.minutes") * _MINUTE_MS,
     )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from headrace.broker.net.handler import Answer, Handler
 from headrace.cluster.client_quotas import IP, QuotaOp, alter, check_entity
-from headrace.cluster.image import ClientQuotaChanged, ClusterImage
+from headrace.cluster.image import ClusterImage, ConfigChanged
 from headrace.errors import ClientFault, Error
 from headrace.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -47,8 +47,8 @@ async def _alter(
     seen = Counter(frozenset(_parts(entry)) for entry in request.entries)
     outcomes: list[AlteredEntry] = []
 
-    def decide(image: ClusterImage) -> list[ClientQuotaChanged]:
-        accepted: list[ClientQuotaChanged] = []
+    def decide(image: ClusterImage) -> list[ConfigChanged]:
+        accepted: list[ConfigChanged] = []
         outcomes.clear()
         for entry in request.entries:
             outcome = _outcome(entry)

@@ -71,9 +71,11 @@ def _decide_one(metadata: Metadata, image: ClusterImage, resource: AlterConfigsR
         return alter_topic(image, resource.resource_name, configs)
     if resource.resource_type == ResourceType.BROKER:
         broker_id = broker_of(metadata, resource.resource_name)
-        return alter_broker(image, broker_id, configs, metadata.config, metadata.passwords)
+        return alter_broker(
+            image, broker_id, configs, metadata.settings.config, metadata.settings.passwords
+        )
     if resource.resource_type == ResourceType.GROUP:
-        return alter_group(image, resource.resource_name, configs, metadata.config)
+        return alter_group(image, resource.resource_name, configs, metadata.settings.config)
     if resource.resource_type == ResourceType.CLIENT_METRICS:
         return alter_client_metrics(resource.resource_name, configs)
     raise unsupported(resource.resource_type)

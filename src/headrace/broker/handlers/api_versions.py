@@ -17,6 +17,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.net.handler import Answer, Handler
+from headrace.cluster.config_owners import OwnerKind
 from headrace.cluster.features import SUPPORTED
 from headrace.errors import Error
 from headrace.wire.messages.api_versions import (
@@ -47,7 +48,7 @@ def handle(
             return ApiVersionsResponse(error_code=Error.INVALID_REQUEST, api_keys=[])
         call.connection.software = f"{name} {version}"
     image = metadata.image
-    untold = () if image.client_metrics_configs else _TELEMETRY
+    untold = () if image.configs[OwnerKind.CLIENT_METRICS] else _TELEMETRY
     keys = []
     for handler in served:
         if handler.key in untold:

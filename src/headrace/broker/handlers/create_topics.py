@@ -113,8 +113,8 @@ def _new_topic(asked: CreatableTopic) -> NewTopic:
 
 def topic_defaults(metadata: Metadata) -> TopicDefaults:
     return TopicDefaults(
-        metadata.config.get_int("num.partitions"),
-        metadata.config.get_int("default.replication.factor"),
+        metadata.settings.config.get_int("num.partitions"),
+        metadata.settings.config.get_int("default.replication.factor"),
     )
 
 
@@ -127,7 +127,7 @@ def _describe(metadata: Metadata, change: TopicCreated) -> list[CreatableTopicCo
             config_source=entry.source,
             is_sensitive=entry.is_sensitive,
         )
-        for entry in describe_topic(change.configs, metadata.config)
+        for entry in describe_topic(change.configs, metadata.settings.config)
     ]
 
 

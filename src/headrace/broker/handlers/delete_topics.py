@@ -58,7 +58,7 @@ async def _delete(
                     image,
                     name=wanted.name,
                     topic_id=wanted.topic_id,
-                    deletion_enabled=metadata.config.get_bool("delete.topic.enable"),
+                    deletion_enabled=metadata.settings.config.get_bool("delete.topic.enable"),
                 )
                 if change.topic.name in accepted:
                     raise ClientFault(Error.INVALID_REQUEST, "The topic occurs twice.")

@@ -17,6 +17,13 @@ from headrace.broker.membership.config_resources import ResourceType, broker_of,
 from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.net.portions import Portions
 from headrace.broker.watching.log_levels import check_own_loggers, describe_loggers
+from headrace.cluster.config_owners import (
+    ALL_BROKERS,
+    ConfigOwner,
+    OwnerKind,
+    group_owner,
+    topic_owner,
+)
 from headrace.cluster.configs import (
     ConfigEntry,
     describe_broker,
@@ -71,25 +78,26 @@ def _describe(metadata: Metadata, resource: DescribeConfigsResource) -> list[Con
             raise ClientFault(
                 Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist."
             )
-        return describe_topic(image.topic_configs.get(name, {}), metadata.config, names)
+        return describe_topic(image.config_of(topic_owner(name)), metadata.settings.config, names)
     if resource.resource_type == ResourceType.BROKER:
         broker_id = broker_of(metadata, name)
         if broker_id is None:
-            return describe_cluster_default(image.cluster_default_config, names)
+            return describe_cluster_default(image.config_of(ALL_BROKERS), names)
         if broker_id != metadata.broker_id:
             raise ClientFault(
                 Error.INVALID_REQUEST,
                 f"Ask broker {broker_id} itself; this is {metadata.broker_id}.",
             )
-        return describe_broker(metadata.config, names)
+        return describe_broker(metadata.settings.config, names)
     if resource.resource_type == ResourceType.GROUP:
         if not name:
             raise ClientFault(Error.INVALID_REQUEST, "A group's name is not empty.")
-        return describe_group(image.group_configs.get(name, {}), metadata.config, names)
+        return describe_group(image.config_of(group_owner(name)), metadata.settings.config, names)
     if resource.resource_type == ResourceType.CLIENT_METRICS:
         if not name:
             raise ClientFault(Error.INVALID_REQUEST, "A subscription's name is not empty.")
-        return describe_client_metrics(image.client_metrics_configs.get(name, {}), names)
+        owner = ConfigOwner(OwnerKind.CLIENT_METRICS, name)
+        return describe_client_metrics(image.config_of(owner), names)
     if resource.resource_type == ResourceType.BROKER_LOGGER:
         check_own_loggers(metadata.broker_id, name)
         return describe_loggers(names)

@@ -16,7 +16,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.net.handler import Answer, Handler
-from headrace.cluster.client_quotas import USER, entity_of
+from headrace.cluster.client_quotas import entity_of
+from headrace.cluster.config_owners import ConfigOwner, OwnerKind
 from headrace.errors import Error
 from headrace.wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
@@ -37,9 +38,10 @@ def handle(
     metadata: Metadata, request: DescribeUserScramCredentialsRequest, call: Call
 ) -> Answer[DescribeUserScramCredentialsResponse]:
     known = {}
-    for node, configs in metadata.image.client_quotas.items():
-        entity, credentials = entity_of(node), _credentials(configs)
-        if credentials and len(entity) == 1 and entity[0][0] == USER:
+    for name, configs in metadata.image.configs[OwnerKind.USER].items():
+        entity = entity_of(ConfigOwner(OwnerKind.USER, name))
+        credentials = _credentials(configs)
+        if credentials and len(entity) == 1:
             known[entity[0][1] or ""] = credentials
     asked = [each.name for each in request.users or ()]
     times = Counter(asked)

@@ -216,7 +216,7 @@ class _Fetch:
     def _closer_replica(self, partition: Partition, wanted: WantedPartition) -> int:
         """The replica in the client's rack that should serve it, or FROM_LEADER."""
         parts = self._parts
-        if not parts.metadata.config.get("replica.selector.class"):
+        if not parts.metadata.settings.config.get("replica.selector.class"):
             return FROM_LEADER
         racks = {each.id: each.rack for each in parts.metadata.image.brokers.values()}
         return select_read_replica(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.telemetry.subscriptions import Subscription, subscription_of
+from headrace.cluster.config_owners import OwnerKind
 from headrace.errors import Error
 from headrace.records.compression import Codec
 from headrace.types import ZERO_UUID, uuid_to_text
@@ -54,7 +55,7 @@ def handle(
         subscription_id=subscription.id,
         accepted_compression_types=list(ACCEPTED),
         push_interval_ms=subscription.interval_ms,
-        telemetry_max_bytes=metadata.config.get_int("telemetry.max.bytes"),
+        telemetry_max_bytes=metadata.settings.config.get_int("telemetry.max.bytes"),
         delta_temporality=False,
         requested_metrics=list(subscription.metrics),
     )
@@ -76,7 +77,7 @@ def find_subscription(metadata: Metadata, instance_id: UUID, call: Call) -> Subs
     labels = labels_of(instance_id, call)
     about = dict(zip((*names, "client_source_address"), labels, strict=True))
     about["client_source_port"] = str(call.connection.peer_port)
-    return subscription_of(instance_id, about, metadata.image.client_metrics_configs)
+    return subscription_of(instance_id, about, metadata.image.configs[OwnerKind.CLIENT_METRICS])
 
 
 def labels_of(instance_id: UUID, call: Call) -> tuple[str, ...]:

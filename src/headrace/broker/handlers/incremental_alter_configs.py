@@ -91,9 +91,11 @@ def _decide_one(metadata: Metadata, image: ClusterImage, resource: AlterConfigsR
         return incremental_alter_topic(image, resource.resource_name, ops)
     if resource.resource_type == ResourceType.BROKER:
         broker_id = broker_of(metadata, resource.resource_name)
-        return incremental_alter_broker(image, broker_id, ops, metadata.config, metadata.passwords)
+        return incremental_alter_broker(
+            image, broker_id, ops, metadata.settings.config, metadata.settings.passwords
+        )
     if resource.resource_type == ResourceType.GROUP:
-        return incremental_alter_group(image, resource.resource_name, ops, metadata.config)
+        return incremental_alter_group(image, resource.resource_name, ops, metadata.settings.config)
     if resource.resource_type == ResourceType.CLIENT_METRICS:
         return incremental_alter_client_metrics(image, resource.resource_name, ops)
     raise unsupported(resource.resource_type)

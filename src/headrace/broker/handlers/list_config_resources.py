@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from headrace.broker.membership.config_resources import ResourceType
 from headrace.broker.net.handler import Answer, Handler
+from headrace.cluster.config_owners import OwnerKind
 from headrace.errors import Error
 from headrace.wire.messages.list_config_resources import (
     ConfigResource,
@@ -41,11 +42,12 @@ def handle(
     found: list[tuple[str, ResourceType]] = []
     if ResourceType.TOPIC in asked:
         found += [(name, ResourceType.TOPIC) for name in sorted(image.topics)]
-    if ResourceType.GROUP in asked:
-        found += [(name, ResourceType.GROUP) for name in sorted(image.group_configs)]
-    if ResourceType.CLIENT_METRICS in asked:
-        names = sorted(image.client_metrics_configs)
-        found += [(name, ResourceType.CLIENT_METRICS) for name in names]
+    for kind, owners in (
+        (ResourceType.GROUP, OwnerKind.GROUP),
+        (ResourceType.CLIENT_METRICS, OwnerKind.CLIENT_METRICS),
+    ):
+        if kind in asked:
+            found += [(name, kind) for name in sorted(image.configs[owners])]
     for kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER):
         if kind in asked:
             found += [(str(broker_id), kind) for broker_id in sorted(image.brokers)]

@@ -81,7 +81,11 @@ def handle(parts: Parts, request: MetadataRequest, call: Call) -> Answer[Metadat
         if topic.topic_id == ZERO_UUID and topic.name and topic.name not in image.topics
     ]
     may_create = request.allow_auto_topic_creation if call.version >= 4 else True
-    if missing and may_create and parts.metadata.config.get_bool("auto.create.topics.enable"):
+    if (
+        missing
+        and may_create
+        and parts.metadata.settings.config.get_bool("auto.create.topics.enable")
+    ):
         return _create_then_answer(parts, request, asked, missing, call)
     return _answer(parts, request, asked, call)
 

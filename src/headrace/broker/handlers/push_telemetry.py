@@ -135,7 +135,7 @@ def _check(
         raise ClientFault(
             Error.UNSUPPORTED_COMPRESSION_TYPE, f"codec {request.compression_type} is not known"
         )
-    limit = metadata.config.get_int("telemetry.max.bytes")
+    limit = metadata.settings.config.get_int("telemetry.max.bytes")
     if len(request.metrics) > limit:
         raise ClientFault(
             Error.TELEMETRY_TOO_LARGE, f"{len(request.metrics)} bytes; allowed are {limit}"

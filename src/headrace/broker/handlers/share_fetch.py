@@ -175,7 +175,8 @@ class _ShareFetch:
         """What each partition in turn has, within the limits of the request."""
         parts, request, group_id = self._parts, self._request, self._session.name.group_id
         committed_only = (
-            parts.metadata.group_config(group_id)["share.isolation.level"] == "read_committed"
+            parts.metadata.settings.group_config(group_id)["share.isolation.level"]
+            == "read_committed"
         )
         is_strict = request.share_acquire_mode == _RECORD_LIMIT
         left_bytes = min(request.max_bytes, parts.max_fetch_bytes)

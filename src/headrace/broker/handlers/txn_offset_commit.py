@@ -65,7 +65,7 @@ def _admit_and_commit(
 ) -> Answer[TxnOffsetCommitResponse]:
     groups = parts.groups
     adds = call.version >= _ADDS_SINCE
-    if must_ask(parts.metadata.config, adds=adds):
+    if must_ask(parts.metadata.settings.config, adds=adds):
         try:
             offsets = TopicPartition(groups.topic_name, groups.index_of(request.group_id))
             groups.host_of(request.group_id)  # Who is not the group's coordinator adds nothing.
@@ -123,7 +123,7 @@ async def _ask_again(
 ) -> Outcome[TxnOffsetCommitResponse]:
     """Ask again when the coordinator's record is committed: by then it may be too late."""
     try:
-        timeout_ms = parts.metadata.config.get_int("offsets.commit.timeout.ms")
+        timeout_ms = parts.metadata.settings.config.get_int("offsets.commit.timeout.ms")
         async with asyncio.timeout(timeout_ms / 1000):
             await settled(unsettled)
     except TimeoutError:

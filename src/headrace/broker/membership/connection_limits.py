@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from headrace.broker.net.listening import read_limits
 from headrace.broker.watching import logs
-from headrace.cluster.image import BrokerConfigChanged, Change
+from headrace.cluster.image import Change, changes_broker_configs
 from headrace.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -34,15 +34,15 @@ def follow_limits(
         except ConfigError as fault:
             logs.SERVER.error("The limits on connections stay as they are: %s", fault)
             return
-        if config is metadata.config:
+        if config is metadata.settings.config:
             for listener in listeners:
                 listener.limits.adopt(limits)
 
     tasks: set[asyncio.Task[None]] = set()
 
     def on_changes(changes: Sequence[Change]) -> None:
-        if any(isinstance(each, BrokerConfigChanged) for each in changes):
-            task = asyncio.get_running_loop().create_task(adopt(metadata.config))
+        if changes_broker_configs(changes):
+            task = asyncio.get_running_loop().create_task(adopt(metadata.settings.config))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
 

@@ -75,7 +75,9 @@ class Controller:
     def start(self) -> None:
         """Stand for election, now and whenever there is no controller."""
         self._metadata.watchers.append(self._on_changes)
-        interval_s = self._metadata.config.get_int("leader.imbalance.check.interval.seconds")
+        interval_s = self._metadata.settings.config.get_int(
+            "leader.imbalance.check.interval.seconds"
+        )
         self._tasks = [
             asyncio.create_task(self._run()),
             asyncio.create_task(self._repeat(self._balance, interval_s)),
@@ -107,9 +109,7 @@ class Controller:
         self._woken.set()
 
     def _unclean_allowed(self, topic: str) -> bool:
-        key = "unclean.leader.election.enable"
-        own = self._metadata.image.topic_configs.get(topic, {}).get(key)
-        return self._metadata.config.get_bool(key) if own is None else own.lower() == "true"
+        return self._metadata.settings.log_config(topic).unclean_leader_election_enable
 
     def _resign(self, reason: str) -> None:
         if self.held is not None:
@@ -222,7 +222,7 @@ class Controller:
             pass
 
     async def _balance(self) -> None:
-        config = self._metadata.config
+        config = self._metadata.settings.config
         if config.get_bool("auto.leader.rebalance.enable"):
             percentage = config.get_int("leader.imbalance.per.broker.percentage")
             await self._make_true(

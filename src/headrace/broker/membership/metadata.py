@@ -10,26 +10,23 @@ and made again on what the tree says now.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from headrace.broker.membership.settings import CurrentSettings
 from headrace.broker.watching import logs
 from headrace.cluster import layout
-from headrace.cluster.configs import group_config, topic_log_config
-from headrace.cluster.dynamic_passwords import DynamicPasswords
+from headrace.cluster.config_owners import (
+    ConfigOwner,
+    OwnerKind,
+)
 from headrace.cluster.following import changes_from, differences, roots_of
 from headrace.cluster.image import (
-    ALL_LOG_DIRS,
-    CORDONED_LOG_DIRS,
-    BrokerConfigChanged,
     Change,
     ClusterImage,
-    GroupConfigChanged,
+    ConfigChanged,
     PartitionChanged,
     PartitionsAdded,
-    TopicConfigChanged,
     TopicCreated,
     TopicDeleted,
     TopicImage,
@@ -52,7 +49,6 @@ from headrace.coordination.tree import (
 )
 from headrace.coordination.tree import Change as NodeChange
 from headrace.errors import ClientFault, CorruptData, Error, HeadraceError
-from headrace.log import LogConfig
 from headrace.runtime.disk import is_passing
 from headrace.types import TopicPartition
 
@@ -66,13 +62,10 @@ if TYPE_CHECKING:
 _MAX_OPS: Final = 500
 _MAX_TRIES: Final = 20
 _RETRY_S: Final = 1.0
-_MOST_LOG_CONFIGS: Final = 1_000
 _SLICE_S: Final = 0.001
 # Logs that are made on the event loop, and as one work of a thread.
 _FEW_LOGS: Final = 4
 _LOGS_AT_ONCE: Final = 50
-
-_LOG_SETTINGS = frozenset(field.name for field in dataclasses.fields(LogConfig))
 
 Decision = Callable[[ClusterImage], Sequence[Change]]
 """Reads the image and returns what shall change; it runs while nothing else can change it, and
@@ -103,15 +96,11 @@ class Metadata:
         self.controllership: Controllership | None = None
         self.broker_id = broker_id
         self._session = session
-        self._static_config = config
-        self.passwords = DynamicPasswords.of(config, secrets.token_bytes)
-        self._unreadable: list[str] = []  # passwords that were encrypted with another secret
+        self.settings = CurrentSettings(broker_id, config, image, storage)
         self._storage = storage
         storage.known = image.partition
         self._on_decision = on_decision
         self._changing = asyncio.Lock()
-        self._log_configs: dict[tuple[tuple[str, str], ...], LogConfig] = {}  # by overrides
-        self._group_configs: dict[str, Mapping[str, Any]] = {}  # those that somebody asked for
         self._serves = False  # the logs follow only once they are loaded
         # Notes in the tree: of deleted topics whose folders are gone for good, and of those whose
         # folders are still there, or may come back.
@@ -123,34 +112,6 @@ class Metadata:
         # Told of changes after they have become true here.
         self.watchers: list[Callable[[Sequence[Change]], None]] = []
         self.topics_epoch = 0  # grows when a topic comes, grows or goes
-        self._refresh_config()
-
-    def _refresh_config(self) -> None:
-        own, unreadable = self.passwords.decrypted(
-            self.image.broker_configs.get(self.broker_id, {})
-        )
-        if unreadable and unreadable != self._unreadable:
-            logs.CONFIG.error(
-                "Dynamic passwords that cannot be decrypted are ignored: %s. "
-                "Set password.encoder.secret (or password.encoder.old.secret) to the secret they "
-                "were encrypted with and restart, or set these passwords again",
-                ", ".join(unreadable),
-            )
-        self._unreadable = unreadable
-        self.config = self._static_config.with_dynamic(own, self.image.cluster_default_config)
-        self._log_configs.clear()
-        self._group_configs.clear()
-        self._cordon()
-
-    def _cordon(self) -> None:
-        """Let `cordoned.log.dirs` decide which directories get new partitions (KIP-1066)."""
-        cordoned = set(self.config.get_list(CORDONED_LOG_DIRS))
-        paths = {directory.path for directory in self._storage.directories}
-        if ALL_LOG_DIRS not in cordoned:
-            paths &= cordoned
-        self._storage.cordoned = frozenset(paths)
-        is_full = len(paths) == len(self._storage.directories) > 0
-        self.image.cordoned = frozenset((self.broker_id,) if is_full else ())
 
     # -- changes ----------------------------------------------------------------------------------
 
@@ -255,7 +216,9 @@ class Metadata:
     async def rotate_passwords(self) -> None:
         """Encrypt this broker's passwords with its secret where the old one still protects them."""
         try:
-            changes = await self.change(lambda image: self.passwords.rotated(image, self.broker_id))
+            changes = await self.change(
+                lambda image: self.settings.passwords.rotated(image, self.broker_id)
+            )
         except ClientFault as fault:
             logs.CONFIG.warning(
                 "Passwords stay encrypted with password.encoder.old.secret for now: %s",
@@ -358,7 +321,7 @@ class Metadata:
         ]
         if len(here) <= _FEW_LOGS:
             return
-        config = self.log_config(topic.name)
+        config = self.settings.log_config(topic.name)
         for start in range(0, len(here), _LOGS_AT_ONCE):
             await self._storage.make_ahead(topic, here[start : start + _LOGS_AT_ONCE], config)
 
@@ -386,12 +349,12 @@ class Metadata:
                 if topic_image is not None:
                     self._take_role(topic_image, index)
                     yield
-            case TopicConfigChanged(name, _):
+            case ConfigChanged(ConfigOwner(OwnerKind.TOPIC, name)):
                 self._configure(name)
-            case GroupConfigChanged(group, _):
-                self._group_configs.pop(group, None)
-            case BrokerConfigChanged():
-                self._refresh_config()
+            case ConfigChanged(ConfigOwner(OwnerKind.GROUP, group)):
+                self.settings.forget_group(group)
+            case ConfigChanged(ConfigOwner(OwnerKind.BROKER)):
+                self.settings.refresh()
                 for name in list(self.image.topics):
                     self._configure(name)
                     yield
@@ -412,7 +375,7 @@ class Metadata:
         if image is None or self.image.topics[topic.name].id != topic.id:
             return
         try:
-            self._storage.apply(topic, index, image, self.log_config(topic.name))
+            self._storage.apply(topic, index, image, self.settings.log_config(topic.name))
         except (OSError, ClientFault) as fault:
             # The cluster knows the partition; here it is offline until a disk is mended.
             self._storage.unserved[topic.name, index] = str(fault)
@@ -485,40 +448,11 @@ class Metadata:
         topic = self.image.topics.get(name)
         if topic is None:
             return  # Deleted since.
-        config = self.log_config(name)
+        config = self.settings.log_config(name)
         for index in range(len(topic.partitions)):
             partition = self._storage.partitions.get((name, index))
             if partition is not None:
                 partition.log.config = config
-
-    def log_config(self, topic: str) -> LogConfig:
-        """The settings of a topic's logs: its own, over the broker's, over the defaults."""
-        overrides = self.image.topic_configs.get(topic, {})
-        key = tuple(overrides.items())
-        config = self._log_configs.get(key)
-        if config is None:
-            if len(self._log_configs) >= _MOST_LOG_CONFIGS:
-                self._log_configs.clear()
-            config = self._log_configs[key] = self._build_log_config(overrides)
-        return config
-
-    def group_config(self, group: str) -> Mapping[str, Any]:
-        """The settings of a group by Kafka's names: its own, over the broker's, over the defaults.
-
-        `metadata.group_config(group)["share.record.lock.duration.ms"]`
-        """
-        config = self._group_configs.get(group)
-        if config is None:
-            overrides = self.image.group_configs.get(group, {})
-            config = self._group_configs[group] = group_config(overrides, self.config)
-        return config
-
-    def _build_log_config(self, overrides: Mapping[str, str]) -> LogConfig:
-        values = topic_log_config(overrides, self.config)
-        known = {name: value for name, value in values.items() if name in _LOG_SETTINGS}
-        known["cleanup_policy"] = tuple(known["cleanup_policy"])
-        known["producer_id_expiration_ms"] = self.config.get_int("producer.id.expiration.ms")
-        return LogConfig(**known)
 
 
 async def _in_slices(steps: Iterable[None]) -> None:

@@ -44,7 +44,7 @@ class Moves:
         self._clock = clock
         self._under_way: dict[TopicPartition, _UnderWay] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        threads = metadata.config.get("num.replica.alter.log.dirs.threads")
+        threads = metadata.settings.config.get("num.replica.alter.log.dirs.threads")
         self._turns = asyncio.Semaphore(threads or len(storage.directories))
 
     def begin(self, topic: str, index: int, path: str) -> None:
@@ -134,7 +134,9 @@ class Moves:
         return False
 
     async def _keep_to_rate(self, size: int, called_off: asyncio.Event) -> None:
-        rate = self._metadata.config.get_int("replica.alter.log.dirs.io.max.bytes.per.second")
+        rate = self._metadata.settings.config.get_int(
+            "replica.alter.log.dirs.io.max.bytes.per.second"
+        )
         try:
             async with asyncio.timeout(size / max(rate, 1)):
                 await called_off.wait()

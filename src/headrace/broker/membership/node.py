@@ -122,7 +122,7 @@ async def load_logs(
     loop = asyncio.get_running_loop()
 
     def load(directory: LogDirectory) -> LoadReport:
-        return directory.load(metadata.log_config, clock.now_ms())
+        return directory.load(metadata.settings.log_config, clock.now_ms())
 
     reports = await asyncio.gather(
         *(loop.run_in_executor(executor, load, directory) for directory in directories)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 
 from headrace.broker.watching import logs
 from headrace.cluster.client_quotas import IP, all_quotas, entity_of
-from headrace.cluster.image import BrokerConfigChanged, ClientQuotaChanged
-from headrace.security.quotas.connections import UNLIMITED, ConnectionRates
-from headrace.security.quotas.limits import CONNECTION_CREATION_RATE, Limits
-from headrace.security.quotas.rates import Window
+from headrace.cluster.image import ConfigChanged, changes_broker_configs
+from headrace.quotas.connections import UNLIMITED, ConnectionRates
+from headrace.quotas.limits import CONNECTION_CREATION_RATE, Limits
+from headrace.quotas.rates import Window
 
 if TYPE_CHECKING:
     from headrace.broker.net.connection import Connection
@@ -65,10 +65,12 @@ class ConnectionGate:
 
     def on_changes(self, changes: Sequence[Change]) -> None:
         """Settings or quotas have changed; `limits` knows already."""
+        is_concerned = changes_broker_configs(changes)
         for change in changes:
-            if isinstance(change, ClientQuotaChanged) and (entity := entity_of(change.node)):
+            if isinstance(change, ConfigChanged) and (entity := entity_of(change.owner)):
                 self._look_up(*entity[0])
-        if any(isinstance(each, BrokerConfigChanged | ClientQuotaChanged) for each in changes):
+                is_concerned = True
+        if is_concerned:
             self._refresh()
 
     def _refresh(self) -> None:

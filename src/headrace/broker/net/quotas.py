@@ -6,7 +6,7 @@ if that is too much, the answer says for how long to wait, leaves at once, and t
 nothing more from that connection until then (KIP-219). Each broker enforces the quotas by itself,
 with what it sees: a client of three brokers may use its quota three times, as with Kafka.
 
-What is too much, and how long to wait, is decided in `headrace.security.quotas`.
+What is too much, and how long to wait, is decided in `headrace.quotas`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from headrace.cluster.client_quotas import all_quotas, entity_of, quota_values
-from headrace.cluster.image import ClientQuotaChanged
+from headrace.cluster.image import ConfigChanged
 from headrace.errors import ClientFault, Error
-from headrace.security.quotas.accounts import MutationAccounts, RateAccounts
-from headrace.security.quotas.limits import (
+from headrace.quotas.accounts import MutationAccounts, RateAccounts
+from headrace.quotas.limits import (
     CONSUMER_BYTE_RATE,
     CONTROLLER_MUTATION_RATE,
     PRODUCER_BYTE_RATE,
@@ -30,7 +30,7 @@ from headrace.security.quotas.limits import (
     Entity,
     Limits,
 )
-from headrace.security.quotas.rates import Window
+from headrace.quotas.rates import Window
 
 if TYPE_CHECKING:
     from headrace.broker.net.call import Call
@@ -151,7 +151,7 @@ class Quotas:
     def on_changes(self, changes: Sequence[Change]) -> None:
         """The cluster has changed: quotas hold from now on, or not any more."""
         for change in changes:
-            if isinstance(change, ClientQuotaChanged) and (entity := entity_of(change.node)):
+            if isinstance(change, ConfigChanged) and (entity := entity_of(change.owner)):
                 self._put(entity, quota_values(change.configs))
         self._refresh()
 

@@ -37,7 +37,7 @@ STATE: Final[InternalTopic[ShareShard]] = InternalTopic(
 
 
 def build_shares(metadata: Metadata, storage: Storage, machine: Machine) -> Shares:
-    config = metadata.config
+    config = metadata.settings.config
     settings = ShareSettings(
         updates_per_snapshot=config.get_int(
             "share.coordinator.snapshot.update.records.per.snapshot"

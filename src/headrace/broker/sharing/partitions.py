@@ -87,7 +87,7 @@ class SharePartitions:
 
     def limits(self, group_id: str) -> ShareLimits:
         """The group's settings; its share partitions follow their changes."""
-        config = self._metadata.group_config(group_id)
+        config = self._metadata.settings.group_config(group_id)
         known = self._limits.get(group_id)
         if known is None or known[0] is not config:
             known = self._limits[group_id] = (
@@ -143,7 +143,7 @@ class SharePartitions:
             logs.COORDINATOR.log(level, "The state of %s cannot be read: %s", led.key, kept.name)
             del self.led[led.key]
             return
-        config = self._metadata.group_config(led.key.group_id)
+        config = self._metadata.settings.group_config(led.key.group_id)
         try:
             start = await resolve_start(
                 led.partition.log,

@@ -15,7 +15,7 @@ from zlib import crc32
 from headrace.broker.net.peers import PeerUnreachable
 from headrace.broker.storage.replication_throttle import ReplicationThrottle
 from headrace.broker.watching import logs
-from headrace.cluster.image import BrokerConfigChanged, Change
+from headrace.cluster.image import Change, changes_broker_configs
 from headrace.errors import Error, HeadraceError
 from headrace.replica.fetcher import Fetched, PartitionFault, ReplicaFetcher
 from headrace.replica.waiters import CommitWaiter
@@ -135,7 +135,7 @@ class ReplicaFetchers:
 
     def on_changes(self, changes: Sequence[Change]) -> None:
         """Spread the partitions again where `num.replica.fetchers` may have changed."""
-        if any(isinstance(each, BrokerConfigChanged) for each in changes):
+        if changes_broker_configs(changes):
             for place in list(self._places.values()):
                 self.follow(place.partition)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from headrace.cluster.config_owners import ALL_BROKERS, OwnerKind, broker_owner
 from headrace.replica.quota import UNLIMITED, ReplicationQuota, ThrottledReplicas
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class ReplicationThrottle:
     ) -> None:
         self._rate_key = f"{side}.replication.throttled.rate"
         self._replicas_key = f"{side}.replication.throttled.replicas"
-        self._broker_id = broker_id
+        self._broker = broker_owner(broker_id)
         self._image = image
         self._quota = ReplicationQuota()
 
@@ -37,17 +38,16 @@ class ReplicationThrottle:
     def is_set(self) -> bool:
         """Whether there is a limit at all; without one nothing else here costs anything."""
         image = self._image()
-        own = image.broker_configs.get(self._broker_id)
-        if not own and not image.cluster_default_config:
+        if not image.configs[OwnerKind.BROKER]:
             return False
-        text = own.get(self._rate_key) if own else None
-        text = text or image.cluster_default_config.get(self._rate_key)
+        text = image.config_of(self._broker).get(self._rate_key)
+        text = text or image.config_of(ALL_BROKERS).get(self._rate_key)
         self._quota.bytes_per_second = int(text) if text else UNLIMITED
         return text is not None
 
     def covers(self, partition: TopicPartition, broker_id: int) -> bool:
         """Whether the replica of this broker is on the topic's list."""
-        configs = self._image().topic_configs.get(partition.topic)
+        configs = self._image().configs[OwnerKind.TOPIC].get(partition.topic)
         listed = configs.get(self._replicas_key) if configs else None
         return bool(listed) and _parse(listed).covers(partition.partition, broker_id)
 

@@ -136,7 +136,7 @@ class Admission:
     ) -> dict[ProducerIdentity, list[TopicPartition]]:
         """The partitions that are not known to be part of their producer's transaction."""
         wanted: dict[ProducerIdentity, list[TopicPartition]] = {}
-        if not must_ask(self._metadata.config, adds=call.version >= _ADDS_SINCE):
+        if not must_ask(self._metadata.settings.config, adds=call.version >= _ADDS_SINCE):
             return wanted
         for topic in request.topic_data:
             name, fault = self._name(topic)

@@ -45,18 +45,9 @@ def build_transactions(
     producer_ids: ProducerIds,
     markers: Markers,
 ) -> Transactions:
-    config = metadata.config
-    settings = TransactionSettings(
-        transaction_max_timeout_ms=config.get_int("transaction.max.timeout.ms"),
-        transactional_id_expiration_ms=config.get_int("transactional.id.expiration.ms"),
-        abort_timed_out_interval_ms=config.get_int(
-            "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-        ),
-        remove_expired_interval_ms=config.get_int(
-            "transaction.remove.expired.transaction.cleanup.interval.ms"
-        ),
-        transaction_version=metadata.image.feature_level("transaction.version"),
-    )
+    config = metadata.settings.config
+    level = metadata.image.feature_level("transaction.version")
+    settings = config.read(TransactionSettings, transaction_version=level)
 
     def new_shard(partition: Partition) -> TransactionShard:
         return TransactionShard(settings, partition.leadership.leader_epoch, producer_ids.take)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 from headrace.broker.watching import log_levels, logs
 from headrace.errors import ConfigError
-from headrace.runtime.properties import parse_properties
+from headrace.java.properties import parse_properties
 
 if TYPE_CHECKING:
     from headrace.cluster.broker_config import BrokerConfig

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Final
 
 from headrace.cli.doctor.findings import Finding, ok, warn
-from headrace.runtime.java import KNOWN_PLACES, JavaMissing, find_java, version_of
+from headrace.java.installation import KNOWN_PLACES, JavaMissing, find_java, version_of
 
 _INSTALL: Final = 'pip install "headrace[spark]"; in a clone: make setup-spark'
 

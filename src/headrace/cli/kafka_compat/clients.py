@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from headrace.cli.failures import WrongUsage
 from headrace.cli.target import Target, parse_target
-from headrace.client.java_names import for_librdkafka
+from headrace.librdkafka.settings import for_librdkafka
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError

@@ -23,6 +23,7 @@ from headrace.cli.run.display import Display, choose_display
 from headrace.cli.run.embedded_broker import EmbeddedBroker
 from headrace.cli.run.request import RunRequest
 from headrace.errors import HeadraceError
+from headrace.java.installation import find_java
 from headrace.pipelines.run.causes import cause_of
 from headrace.pipelines.run.folder import RunFolder, RunReport
 from headrace.pipelines.run.loading import (
@@ -51,7 +52,6 @@ from headrace.pipelines.session import (
     is_remote,
     session,
 )
-from headrace.runtime.java import find_java
 from headrace.runtime.variables import variables_set
 
 if TYPE_CHECKING:

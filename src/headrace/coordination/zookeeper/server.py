@@ -21,7 +21,7 @@ from typing import Final, Self
 
 from headrace.coordination.zookeeper import config, jars
 from headrace.errors import ConfigError, HeadraceError
-from headrace.runtime.java import find_java
+from headrace.java.installation import find_java
 
 STOP_TIMEOUT_S: Final = 10.0
 MAX_REQUEST_BYTES: Final = 8 << 20

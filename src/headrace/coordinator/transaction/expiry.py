@@ -39,11 +39,15 @@ def due_ms(metadata: TransactionMetadata, kind: TimerKind, settings: Transaction
             return -1
         # A transaction may last as long as its time-out, and not a millisecond longer.
         deadline_ms = metadata.start_ms + metadata.timeout_ms + 1
-        return _rounded_up(deadline_ms, settings.abort_timed_out_interval_ms)
+        return _rounded_up(
+            deadline_ms, settings.transaction_abort_timed_out_transaction_cleanup_interval_ms
+        )
     if not metadata.is_idle:
         return -1
     deadline_ms = metadata.last_update_ms + settings.transactional_id_expiration_ms
-    return _rounded_up(deadline_ms, settings.remove_expired_interval_ms)
+    return _rounded_up(
+        deadline_ms, settings.transaction_remove_expired_transaction_cleanup_interval_ms
+    )
 
 
 def timer_for(

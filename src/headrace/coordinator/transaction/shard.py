@@ -154,7 +154,10 @@ class TransactionShard:
                 metadata, self.settings.transaction_version, now_ms, self._fresh_producer_id
             )
         except ClientFault:  # there is no fresh producer id at the moment
-            self.timers.set(key, now_ms + self.settings.abort_timed_out_interval_ms)
+            self.timers.set(
+                key,
+                now_ms + self.settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
+            )
             return Effects()
         return self._end(aborted, now_ms)
 

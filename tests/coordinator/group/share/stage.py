@@ -6,7 +6,7 @@ carries it out, in whichever order, with whichever outcome, or never.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from headrace.coordinator.effects import (
@@ -16,7 +16,7 @@ from headrace.coordinator.effects import (
     ShareStatesBegin,
     ShareStatesChange,
 )
-from headrace.coordinator.group.settings import GroupSettings
+from headrace.coordinator.group.settings import GroupSettings, Overrides
 from headrace.coordinator.group.share import ShareGroup
 from headrace.coordinator.share.shard import ShareSettings, ShareShard
 from headrace.coordinator.share.state import ShareKey
@@ -40,7 +40,7 @@ class ShareStage(OffsetsPartition):
         self,
         topics: KnownTopics | None = None,
         settings: GroupSettings | None = None,
-        overrides: Callable[[str], Mapping[str, str]] = lambda _: {},
+        overrides: Overrides = lambda _: {},
     ) -> None:
         self.asked: list[ShareStatesChange] = []
         super().__init__(topics or KnownTopics(orders=2, logs=1), settings, overrides)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.coordinator.group.settings import GroupSettings
+from headrace.cluster.broker_config import BrokerConfig
+from headrace.cluster.configs import group_value
 from headrace.errors import Error
 from headrace.wire.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -12,6 +13,7 @@ from headrace.wire.messages.share_group_heartbeat import (
 )
 from tests.coordinator.group.share.stage import ShareStage
 from tests.coordinator.known_topics import KnownTopics
+from tests.settings import group_settings
 
 
 def error_of(answer: ShareGroupHeartbeatResponse) -> Error:
@@ -109,7 +111,7 @@ def test_leaving() -> None:
 
 def test_a_silent_member_is_given_up() -> None:
     """share.session.timeout.ms, counted anew after the coordinator has moved."""
-    stage = ShareStage(overrides=lambda _: {"share.session.timeout.ms": "50000"})
+    stage = ShareStage(overrides=lambda _: {"share.session.timeout.ms": 50_000})
     stage.join_ready("A", "orders")
     stage.pass_time(30_000)
     stage.restart()
@@ -122,7 +124,7 @@ def test_a_silent_member_is_given_up() -> None:
 
 def test_a_group_has_a_largest_size() -> None:
     """group.share.max.size; who is a member already may stay."""
-    stage = ShareStage(settings=GroupSettings(group_share_max_size=1))
+    stage = ShareStage(settings=group_settings(group_share_max_size=1))
     stage.join("A", "orders")
     assert error_of(stage.join("B", "orders")) is Error.GROUP_MAX_SIZE_REACHED
     assert error_of(stage.heartbeat("A")) is Error.NONE
@@ -131,7 +133,10 @@ def test_a_group_has_a_largest_size() -> None:
 def test_a_group_has_settings_of_its_own() -> None:
     """share.heartbeat.interval.ms of the group, kept within the broker's limits."""
     configs: dict[str, str] = {}
-    stage = ShareStage(overrides=lambda _: configs)
+    broker = BrokerConfig()
+    stage = ShareStage(
+        overrides=lambda _: {name: group_value(name, configs, broker) for name in configs}
+    )
     stage.join_ready("A", "orders")
     configs["share.heartbeat.interval.ms"] = "7000"
     assert stage.heartbeat("A").heartbeat_interval_ms == 7_000

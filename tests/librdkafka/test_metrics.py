@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from headrace.client.metrics import (
+from headrace.librdkafka.metrics import (
     CONSUMER_FETCH,
     PRODUCER,
     PRODUCER_NODE,

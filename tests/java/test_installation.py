@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.runtime.java import JavaMissing, feature_release, find_java, version_of
+from headrace.java.installation import JavaMissing, feature_release, find_java, version_of
 
 
 def install(home: Path, version: str | None, *, says: str = "") -> Path:

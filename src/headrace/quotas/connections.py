@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from headrace.security.quotas.limits import Limits
-from headrace.security.quotas.meters import Meters
-from headrace.security.quotas.rates import SampledRate, Window
+from headrace.quotas.limits import Limits
+from headrace.quotas.meters import Meters
+from headrace.quotas.rates import SampledRate, Window
 
 UNLIMITED: Final = 0x7FFFFFFF
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import ConfigError
-from headrace.runtime.properties import parse_properties
+from headrace.java.properties import parse_properties
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ librdkafka, below confluent-kafka, tells its statistics as JSON in terms of its 
 become what books, dashboards and runbooks speak of: `record-send-rate` of `producer-topic-metrics`,
 `records-lag-max` of `consumer-fetch-manager-metrics`.
 
-    from headrace.client.metrics import ClientMetrics
+    from headrace.librdkafka.metrics import ClientMetrics
 
     metrics = ClientMetrics()
     producer = Producer({**settings, "statistics.interval.ms": 1000, "stats_cb": metrics.on_stats})

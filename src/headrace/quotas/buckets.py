@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from headrace.security.quotas.rates import LONGEST_THROTTLE_MS, Window
+from headrace.quotas.rates import LONGEST_THROTTLE_MS, Window
 
 
 class TokenBucket:

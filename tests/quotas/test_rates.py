@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.security.quotas.buckets import TokenBucket
-from headrace.security.quotas.meters import Meters
-from headrace.security.quotas.rates import LONGEST_THROTTLE_MS, SampledRate, Window
+from headrace.quotas.buckets import TokenBucket
+from headrace.quotas.meters import Meters
+from headrace.quotas.rates import LONGEST_THROTTLE_MS, SampledRate, Window
 from tests.generated import examples
 
 WINDOW = Window(samples=11, size_ms=1_000)

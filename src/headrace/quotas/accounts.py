@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from headrace.security.quotas.buckets import TokenBucket
-from headrace.security.quotas.limits import CONTROLLER_MUTATION_RATE, Limits
-from headrace.security.quotas.meters import Meters
-from headrace.security.quotas.rates import LONGEST_THROTTLE_MS, SampledRate, Window
+from headrace.quotas.buckets import TokenBucket
+from headrace.quotas.limits import CONTROLLER_MUTATION_RATE, Limits
+from headrace.quotas.meters import Meters
+from headrace.quotas.rates import LONGEST_THROTTLE_MS, SampledRate, Window
 
 # What a limit allows in this part of the time that is remembered. That time begins with a portion
 # and ends with one, so a rate that is as high as it may be is too low by as much.

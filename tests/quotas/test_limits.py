@@ -7,9 +7,9 @@ import math
 
 import pytest
 
-from headrace.security.quotas.accounts import MutationAccounts, RateAccounts
-from headrace.security.quotas.connections import ConnectionRates
-from headrace.security.quotas.limits import (
+from headrace.quotas.accounts import MutationAccounts, RateAccounts
+from headrace.quotas.connections import ConnectionRates
+from headrace.quotas.limits import (
     CONNECTION_CREATION_RATE,
     CONSUMER_BYTE_RATE,
     CONTROLLER_MUTATION_RATE,
@@ -17,7 +17,7 @@ from headrace.security.quotas.limits import (
     Entity,
     Limits,
 )
-from headrace.security.quotas.rates import Window
+from headrace.quotas.rates import Window
 
 WINDOW = Window(samples=11, size_ms=1_000)
 # In Kafka's order, with the owner of the use that each one counts.
