@@ -19,7 +19,7 @@ from tests.generated import examples
 from tests.wire.samples import EverythingRequest, SmallResponse
 
 many_examples = settings(
-    max_examples=examples(60),
+    max_examples=examples(10),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -125,7 +125,7 @@ def test_counts_are_measured_by_the_smallest_item(api: Api | None) -> None:
 def test_noise(version: int) -> None:
     """Random bytes are refused; the position that is returned never lies behind the buffer."""
 
-    @settings(max_examples=examples(200), deadline=None, database=None)
+    @settings(max_examples=examples(50), deadline=None, database=None)
     @given(st.binary(max_size=200))
     def check(data: bytes) -> None:
         try:
