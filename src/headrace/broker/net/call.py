@@ -73,7 +73,7 @@ class Call:
         self.on_abandoned: Callable[[], object] | None = None  # the client left before the answer
         self.account: Account | None = None  # None where no quota is active
         self.throttle_ms = 0  # for how long a quota keeps the answer back
-        self.watch: RequestWatch | None = None  # None where nobody wants to know the times
+        self.watch: RequestWatch | None = None  # None unless the times of this call are taken
 
     def reply(self, response: object) -> None:
         """Answer a call that was to be answered `LATER`; None sends nothing (acks=0)."""

@@ -270,7 +270,7 @@ class Connection(asyncio.BufferedProtocol):
         self._rest()
 
     def _abandon(self) -> None:
-        """The client has gone: nobody waits for answers, and only what gets none must be served."""
+        """The client has gone: drop its answers, and go on with requests that get none (acks=0)."""
         self._out.clear()
         self._unsent.clear()
         self._held_bytes = 0
