@@ -32,7 +32,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 def answer_before_commit(patch: pytest.MonkeyPatch) -> None:
     """A reply leaves when its records are appended, flushed or not."""
 
-    def perform(self: Host[Any], effects: Effects, now_ms: int) -> None:
+    def perform(self: Host[Any, Any, Any], effects: Effects[Any, Any], now_ms: int) -> None:
         if not effects.records or self._append(effects, now_ms):
             self._carry_out(effects)
 
@@ -43,9 +43,9 @@ def drop_markers_at_load(patch: pytest.MonkeyPatch) -> None:
     """A coordinator that restarts does not end what it had decided to end."""
     on_loaded = TransactionShard.on_loaded
 
-    def silent(self: TransactionShard, now_ms: int) -> Effects:
+    def silent(self: TransactionShard, now_ms: int) -> Effects[Any, Any]:
         effects = on_loaded(self, now_ms)
-        effects.send.clear()
+        effects.sends.clear()
         return effects
 
     patch.setattr(TransactionShard, "on_loaded", silent)

@@ -77,7 +77,7 @@ class Shown:
                 return "alive"
         raise AssertionError(response)
 
-    def record(self, record: StateRecord) -> str:
+    def record(self, record: StateRecord[Any, Any]) -> str:
         key, value = record.key, record.value
         end = " end" if value is None else ""
         name = self.names.get(getattr(key, "member_id", ""), getattr(key, "member_id", ""))

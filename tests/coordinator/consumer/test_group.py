@@ -200,7 +200,7 @@ def test_states_of_newer_brokers() -> None:
     stage = Stage(GroupSettings())
     member = Member(member_id="A", member_epoch=5, rebalance_timeout_ms=1000)
     record = current_record("g", member)
-    assert record.value is not None
+    assert isinstance(record.value, ConsumerGroupCurrentMemberAssignmentValue)
     record.value.state = 99
     stage.write([member_record("g", member), record])
     assert stage.consumer_group.members["A"].state is MemberState.UNKNOWN

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from headrace.broker.sharing.coordinators import STATE
+from headrace.broker.sharing.coordinators import ShareHost
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.host import Host
+from headrace.coordinator.share.records import FORMATS
 from headrace.coordinator.share.shard import ShareSettings, ShareShard
 from headrace.coordinator.share.state import ShareKey, ShareState
 from headrace.errors import Error
@@ -64,11 +65,11 @@ class ShareWorld:
         self.log = PartitionLog.create(self.disk, FOLDER, WHERE, UUID(int=7), self.config, NOW_MS)
         self.host = self._load()
 
-    def _load(self) -> Host[ShareShard]:
+    def _load(self) -> ShareHost:
         partition = Partition(WHERE, UUID(int=7), self.log, broker_id=1)
         partition.lead(Leadership(1, 0, 0, (1,), (1,)), NOW_MS)
-        host: Host[ShareShard] = Host(
-            STATE,
+        host: ShareHost = Host(
+            FORMATS,
             partition,
             lambda: ShareShard(self.settings, self.topics),
             send=lambda *_: None,
@@ -93,7 +94,7 @@ class ShareWorld:
     def state(self) -> ShareState:
         return self.shard.states[self.key]
 
-    def perform(self, effects: Effects) -> None:
+    def perform(self, effects: Effects[Any, Any]) -> None:
         self.host.perform(effects, self.now_ms)
 
     def pass_time(self, duration_ms: int) -> None:

@@ -9,8 +9,8 @@ again for a while.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple
 from uuid import UUID
 
 from headrace.broker.net.peers import PeerUnreachable, error_named
@@ -20,7 +20,11 @@ from headrace.broker.sharing.operations import (
     READ,
     SUMMARY,
     WRITE,
+    A,
     Operation,
+    R,
+    Response,
+    StateResponse,
     coordinator_key,
 )
 from headrace.broker.watching import logs
@@ -35,10 +39,9 @@ from headrace.wire.messages import read_share_group_state_summary as summary_api
 from headrace.wire.messages import write_share_group_state as write_api
 
 if TYPE_CHECKING:
-    from headrace.broker.groups.coordinators import Coordinators
     from headrace.broker.membership.metadata import Metadata
     from headrace.broker.net.peers import Peers
-    from headrace.coordinator.share.shard import ShareShard
+    from headrace.broker.sharing.coordinators import Shares
 
 CHANNEL: Final = "share-state"
 _TIMEOUT_MS: Final = 10_000
@@ -78,16 +81,16 @@ class KeptShare(NamedTuple):
     batches: list[SavedBatch]
 
 
-class _Ticket:
+class _Ticket(Generic[R]):
     """One part of a question, answered by a coordinator of this broker."""
 
     __slots__ = ("_refused", "future")
 
-    def __init__(self, future: asyncio.Future[Any], refused: Any) -> None:
+    def __init__(self, future: asyncio.Future[R], refused: Callable[[Error], R]) -> None:
         self.future = future
         self._refused = refused
 
-    def answer(self, response: Any) -> None:
+    def answer(self, response: R) -> None:
         if not self.future.done():
             self.future.set_result(response)
 
@@ -101,7 +104,7 @@ class ShareStates:
     def __init__(
         self,
         broker_id: int,
-        coordinators: Coordinators[ShareShard],
+        coordinators: Shares,
         metadata: Metadata,
         peers: Peers | None,
     ) -> None:
@@ -202,9 +205,9 @@ class ShareStates:
     # -- asking -----------------------------------------------------------------------------------
 
     async def _ask(
-        self, operation: Operation, group_id: str, parts: Mapping[ShareKey, Any]
-    ) -> dict[ShareKey, Any]:
-        results: dict[ShareKey, Any] = {}
+        self, operation: Operation[A, R, Response], group_id: str, parts: Mapping[ShareKey, A]
+    ) -> dict[ShareKey, R]:
+        results: dict[ShareKey, R] = {}
         left = dict(parts)
         pause_s = _FIRST_PAUSE_S
         for attempt in range(_TRIES):
@@ -219,16 +222,16 @@ class ShareStates:
         return results
 
     async def _ask_once(
-        self, operation: Operation, group_id: str, parts: Mapping[ShareKey, Any]
-    ) -> dict[ShareKey, Any]:
+        self, operation: Operation[A, R, Response], group_id: str, parts: Mapping[ShareKey, A]
+    ) -> dict[ShareKey, R]:
         if not self.coordinators.partition_count:
             try:
                 await self.coordinators.create_topic()
             except ClientFault as fault:
                 logs.COORDINATOR.warning("__share_group_state cannot be made: %s", fault)
-        answers: dict[ShareKey, Any] = {}
-        elsewhere: dict[int, dict[ShareKey, Any]] = {}
-        here: dict[ShareKey, asyncio.Future[Any]] = {}
+        answers: dict[ShareKey, R] = {}
+        elsewhere: dict[int, dict[ShareKey, A]] = {}
+        here: dict[ShareKey, asyncio.Future[R]] = {}
         for key, asked in parts.items():
             try:
                 leader = self._leader_of(key)
@@ -258,8 +261,10 @@ class ShareStates:
             raise ClientFault(Error.COORDINATOR_NOT_AVAILABLE)
         return image.leader
 
-    def _ask_here(self, operation: Operation, key: ShareKey, asked: Any) -> asyncio.Future[Any]:
-        future = asyncio.get_running_loop().create_future()
+    def _ask_here(
+        self, operation: Operation[A, R, Response], key: ShareKey, asked: A
+    ) -> asyncio.Future[R]:
+        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         ticket = _Ticket(future, lambda error: operation.refused(key.partition, error))
         coordinators = self.coordinators
         try:
@@ -273,12 +278,16 @@ class ShareStates:
         return future
 
     async def _ask_peer(
-        self, leader: int, operation: Operation, group_id: str, parts: Mapping[ShareKey, Any]
-    ) -> dict[ShareKey, Any]:
+        self,
+        leader: int,
+        operation: Operation[A, R, Response],
+        group_id: str,
+        parts: Mapping[ShareKey, A],
+    ) -> dict[ShareKey, R]:
         refused = {key: operation.refused(key.partition, Error.NETWORK_EXCEPTION) for key in parts}
         if self._peers is None:
             return refused
-        topics: dict[UUID, list[Any]] = {}
+        topics: dict[UUID, list[A]] = {}
         for key, asked in parts.items():
             topics.setdefault(key.topic_id, []).append(asked)
         request = operation.request(
@@ -289,7 +298,7 @@ class ShareStates:
             ],
         )
         try:
-            response = await self._peers.ask(
+            response: StateResponse[R] = await self._peers.ask(
                 leader, request, timeout_ms=_TIMEOUT_MS, channel=CHANNEL
             )
         except PeerUnreachable as fault:
@@ -302,7 +311,7 @@ class ShareStates:
         }
 
 
-def _errors(results: Mapping[ShareKey, Any]) -> dict[SharePartitionKey, Error]:
+def _errors(results: Mapping[ShareKey, R]) -> dict[SharePartitionKey, Error]:
     return {
         (key.topic_id, key.partition): error_named(result.error_code)
         for key, result in results.items()

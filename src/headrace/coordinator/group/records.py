@@ -23,12 +23,14 @@ a preview. The bytes are those of Kafka; docs/formats/consumer-offsets.md descri
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
+from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.formats import RecordFormats, RecordType
 from headrace.coordinator.group.share_records import (
     ShareGroupCurrentMemberAssignmentKey,
     ShareGroupCurrentMemberAssignmentValue,
+    ShareGroupKey,
     ShareGroupMemberMetadataKey,
     ShareGroupMemberMetadataValue,
     ShareGroupMetadataKey,
@@ -39,6 +41,7 @@ from headrace.coordinator.group.share_records import (
     ShareGroupTargetAssignmentMemberValue,
     ShareGroupTargetAssignmentMetadataKey,
     ShareGroupTargetAssignmentMetadataValue,
+    ShareGroupValue,
 )
 from headrace.types import NO_EPOCH, NO_TIMESTAMP, ZERO_UUID
 from headrace.wire.schema import data, struct, tagged, v
@@ -234,16 +237,41 @@ class ConsumerGroupRegularExpressionValue:
     timestamp: Int64
 
 
-def _offset_commit_version(value: OffsetCommitValue) -> int:
+ConsumerGroupKey: TypeAlias = (
+    ConsumerGroupMetadataKey
+    | ConsumerGroupPartitionMetadataKey
+    | ConsumerGroupMemberMetadataKey
+    | ConsumerGroupTargetAssignmentMetadataKey
+    | ConsumerGroupTargetAssignmentMemberKey
+    | ConsumerGroupCurrentMemberAssignmentKey
+    | ConsumerGroupRegularExpressionKey
+)
+GroupKey: TypeAlias = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey | ShareGroupKey
+GroupValue: TypeAlias = (
+    OffsetCommitValue
+    | GroupMetadataValue
+    | ConsumerGroupMetadataValue
+    | ConsumerGroupPartitionMetadataValue
+    | ConsumerGroupMemberMetadataValue
+    | ConsumerGroupTargetAssignmentMetadataValue
+    | ConsumerGroupTargetAssignmentMemberValue
+    | ConsumerGroupCurrentMemberAssignmentValue
+    | ConsumerGroupRegularExpressionValue
+    | ShareGroupValue
+)
+GroupRecord: TypeAlias = StateRecord[GroupKey, GroupValue]
+
+
+def _offset_commit_version(value: object) -> int:
+    assert isinstance(value, OffsetCommitValue)
     return 4 if value.expire_timestamp == NO_TIMESTAMP else 1
 
 
-_OFFSETS: Final = RecordType(OffsetCommitKey, OffsetCommitValue, _offset_commit_version)
-_FORMATS: Final = RecordFormats(
+FORMATS: Final[RecordFormats[GroupKey, GroupValue]] = RecordFormats(
     "__consumer_offsets",
     {
-        0: _OFFSETS,
-        1: _OFFSETS,
+        0: RecordType(OffsetCommitKey, OffsetCommitValue, _offset_commit_version),
+        1: RecordType(OffsetCommitKey, OffsetCommitValue, _offset_commit_version),
         2: RecordType(GroupMetadataKey, GroupMetadataValue, lambda _: 3),
         3: RecordType(ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
         4: RecordType(ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue),
@@ -270,5 +298,5 @@ _FORMATS: Final = RecordFormats(
         16: RecordType(ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
     },
 )
-encode_record: Final = _FORMATS.encode
-decode_record: Final = _FORMATS.decode
+encode_record: Final = FORMATS.encode
+decode_record: Final = FORMATS.decode

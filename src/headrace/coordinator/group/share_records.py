@@ -5,7 +5,7 @@ A module of its own only because `records` would be too long with it.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TypeAlias
 
 from headrace.wire.schema import data, struct, tagged
 from headrace.wire.types import Int8, Int32, Int64, Uuid
@@ -110,11 +110,19 @@ class ShareGroupStatePartitionMetadataValue:
     deleting_topics: list[TopicInfo]
 
 
-SHARE_GROUP_KEYS: Final = (
-    ShareGroupMemberMetadataKey,
-    ShareGroupMetadataKey,
-    ShareGroupTargetAssignmentMetadataKey,
-    ShareGroupTargetAssignmentMemberKey,
-    ShareGroupCurrentMemberAssignmentKey,
-    ShareGroupStatePartitionMetadataKey,
+ShareGroupKey: TypeAlias = (
+    ShareGroupMemberMetadataKey
+    | ShareGroupMetadataKey
+    | ShareGroupTargetAssignmentMetadataKey
+    | ShareGroupTargetAssignmentMemberKey
+    | ShareGroupCurrentMemberAssignmentKey
+    | ShareGroupStatePartitionMetadataKey
+)
+ShareGroupValue: TypeAlias = (
+    ShareGroupMemberMetadataValue
+    | ShareGroupMetadataValue
+    | ShareGroupTargetAssignmentMetadataValue
+    | ShareGroupTargetAssignmentMemberValue
+    | ShareGroupCurrentMemberAssignmentValue
+    | ShareGroupStatePartitionMetadataValue
 )

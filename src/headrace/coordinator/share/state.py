@@ -11,6 +11,7 @@ from uuid import UUID
 from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.share.records import (
     RecordedBatch,
+    ShareRecord,
     ShareSnapshotKey,
     ShareSnapshotValue,
     ShareUpdateKey,
@@ -121,7 +122,7 @@ def _recorded(batches: Iterable[StateBatch]) -> list[RecordedBatch]:
     ]
 
 
-def snapshot_record(key: ShareKey, state: ShareState) -> StateRecord:
+def snapshot_record(key: ShareKey, state: ShareState) -> ShareRecord:
     """All of a state as a record."""
     return StateRecord(
         ShareSnapshotKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition),
@@ -138,7 +139,7 @@ def snapshot_record(key: ShareKey, state: ShareState) -> StateRecord:
     )
 
 
-def update_record(key: ShareKey, change: ShareState) -> StateRecord:
+def update_record(key: ShareKey, change: ShareState) -> ShareRecord:
     """What changed since the last record; epochs of the state stay as they are."""
     return StateRecord(
         ShareUpdateKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition),
@@ -152,7 +153,7 @@ def update_record(key: ShareKey, change: ShareState) -> StateRecord:
     )
 
 
-def tombstone(key: ShareKey) -> StateRecord:
+def tombstone(key: ShareKey) -> ShareRecord:
     """The record after which a share partition is unknown."""
     return StateRecord(
         ShareSnapshotKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition),

@@ -9,13 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-from headrace.coordinator.effects import (
-    Caller,
-    Effects,
-    SharePartition,
-    ShareStatesBegin,
-    ShareStatesChange,
-)
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.group.effects import SharePartition, ShareStatesBegin, ShareStatesChange
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.group.share import ShareGroup
 from headrace.coordinator.share.shard import ShareSettings, ShareShard
@@ -29,6 +24,7 @@ from headrace.wire.messages.share_group_heartbeat import (
 )
 from tests.coordinator.known_topics import KnownTopics
 from tests.coordinator.offsets_partition import LATEST, OffsetsPartition
+from tests.coordinator.tickets import Ticket, opened
 
 SHARE: Final = "share."  # how the handlers of share groups are named here
 
@@ -52,15 +48,15 @@ class ShareStage(OffsetsPartition):
     def group(self) -> ShareGroup:
         return cast(ShareGroup, self.shard.groups["g"])
 
-    def perform(self, effects: Effects) -> None:
+    def perform(self, effects: Effects[Any, Any]) -> None:
         super().perform(effects)
-        self.asked += effects.share_states
+        self.asked += effects.sends
 
     def begin(self, handler: str, request: Any, version: int = LATEST, **options: Any) -> int:
         if not handler.startswith(SHARE):
             return super().begin(handler, request, version, **options)
         self._tickets += 1
-        caller = Caller(self._tickets, "client", "/127.0.0.1", version)
+        caller: Caller[Any] = Caller(Ticket(self._tickets), "client", "/127.0.0.1", version)
         handle = getattr(self.shard.share, f"handle_{handler.removeprefix(SHARE)}")
         self.perform(handle(request, caller, self.now_ms))
         return self._tickets
@@ -128,7 +124,7 @@ class ShareStage(OffsetsPartition):
         outcomes = {}
         for topic_id, number in partitions_of(change):
             key = ShareKey(change.group_id, topic_id, number)
-            caller = Caller(None, "", "", 0)
+            caller: Caller[Any] = Caller(Ticket(0), "", "", 0)
             if isinstance(change, ShareStatesBegin):
                 asked = NewState(
                     partition=number,
@@ -140,8 +136,9 @@ class ShareStage(OffsetsPartition):
                 deleted = DeletedState(partition=number)
                 effects = self.states.handle_delete(key, deleted, caller, self.now_ms)
             for record in effects.records:
-                self.states.replay(record, 0)
-            outcomes[topic_id, number] = Error(effects.replies[0].response.error_code)
+                self.states.replay(record, offset=0, transaction=None)
+            _, response = opened(effects.replies[0])
+            outcomes[topic_id, number] = Error(response.error_code)
         return outcomes
 
     def started(self) -> dict[str, tuple[int, int]]:

@@ -17,7 +17,9 @@ UNKNOWN_MEMBER = ""  # the member id of one that has none yet
 NO_GENERATION = -1
 
 
-def join_error(caller: Caller, error: Error, member_id: str = UNKNOWN_MEMBER) -> Reply:
+def join_error(
+    caller: Caller[JoinGroupResponse], error: Error, member_id: str = UNKNOWN_MEMBER
+) -> Reply[JoinGroupResponse]:
     """The member did not get into a generation."""
     return Reply(
         caller.ticket,
@@ -32,7 +34,7 @@ def join_error(caller: Caller, error: Error, member_id: str = UNKNOWN_MEMBER) ->
     )
 
 
-def sync_error(caller: Caller, error: Error) -> Reply:
+def sync_error(caller: Caller[SyncGroupResponse], error: Error) -> Reply[SyncGroupResponse]:
     """The member gets no assignment."""
     return Reply(caller.ticket, SyncGroupResponse(error_code=error, assignment=b""))
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from headrace.coordinator.effects import Effects, Reply
+from headrace.coordinator.effects import AnyReply, Effects
 from headrace.coordinator.group.classic import rebalance
 from headrace.coordinator.group.classic.heartbeat import check_offset_commit, handle_heartbeat
 from headrace.coordinator.group.classic.join import handle_join
@@ -23,6 +23,7 @@ from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.persistence import load_generation
 from headrace.coordinator.group.classic.state import ClassicState
 from headrace.coordinator.group.classic.sync import handle_sync
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.records import GroupMetadataValue
 from headrace.errors import Error, InvariantViolated
 from headrace.wire.messages.describe_groups import DescribedGroup
@@ -39,12 +40,12 @@ class ClassicGroup(Membership):
     handle_leave = handle_leave
     check_offset_commit = check_offset_commit
 
-    def on_timer(self, key: Hashable, now_ms: int) -> Effects:
+    def on_timer(self, key: Hashable, now_ms: int) -> GroupEffects:
         """A timer of this group is due.
 
         What other timers did at the same moment may have set it anew or made it pointless.
         """
-        effects = Effects()
+        effects: GroupEffects = Effects()
         if key in self.timers or self.state is ClassicState.DEAD:
             return effects
         match key:
@@ -80,9 +81,9 @@ class ClassicGroup(Membership):
             reason = "the group has become too large; members may commit before they leave"
             rebalance.prepare_rebalance(self, now_ms, Effects(), reason)
 
-    def abandon(self, error: Error) -> list[Reply]:
+    def abandon(self, error: Error) -> list[AnyReply]:
         """End here, because the group goes on elsewhere or in another form; tell all who wait."""
-        effects = Effects()
+        effects: GroupEffects = Effects()
         for member in self.members.values():
             self.refuse_join(member, error, member.member_id, effects)
             self.refuse_sync(member, error, effects)

@@ -22,18 +22,22 @@ from headrace.coordinator.group.classic.rebalance import (
     rebalance,
 )
 from headrace.coordinator.group.classic.state import ClassicState
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.errors import Error
-from headrace.wire.messages.join_group import JoinGroupRequest
+from headrace.wire.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+)
 
 MEMBER_ID_REQUIRED_SINCE = 4
 SKIP_ASSIGNMENT_SINCE = 9
 
 
 def handle_join(
-    group: Membership, request: JoinGroupRequest, caller: Caller, now_ms: int
-) -> Effects:
+    group: Membership, request: JoinGroupRequest, caller: Caller[JoinGroupResponse], now_ms: int
+) -> GroupEffects:
     """Answer a JoinGroup, or park it until the next generation begins."""
-    effects = Effects()
+    effects: GroupEffects = Effects()
     settings = group.settings
     shortest_ms = settings.group_min_session_timeout_ms
     if not shortest_ms <= request.session_timeout_ms <= settings.group_max_session_timeout_ms:
@@ -68,7 +72,11 @@ def _has_room(group: Membership, member_id: str) -> bool:
 
 
 def _join(
-    group: Membership, request: JoinGroupRequest, caller: Caller, now_ms: int, effects: Effects
+    group: Membership,
+    request: JoinGroupRequest,
+    caller: Caller[JoinGroupResponse],
+    now_ms: int,
+    effects: GroupEffects,
 ) -> None:
     member_id, instance_id = request.member_id, request.group_instance_id
     names = {protocol.name for protocol in request.protocols}
@@ -89,7 +97,11 @@ def _join(
 
 
 def _join_without_id(
-    group: Membership, request: JoinGroupRequest, caller: Caller, now_ms: int, effects: Effects
+    group: Membership,
+    request: JoinGroupRequest,
+    caller: Caller[JoinGroupResponse],
+    now_ms: int,
+    effects: GroupEffects,
 ) -> None:
     instance_id = request.group_instance_id
     new_id = group.new_member_id(caller.client_id, instance_id)
@@ -108,9 +120,9 @@ def _add(
     group: Membership,
     member_id: str,
     request: JoinGroupRequest,
-    caller: Caller,
+    caller: Caller[JoinGroupResponse],
     now_ms: int,
-    effects: Effects,
+    effects: GroupEffects,
 ) -> None:
     member = ClassicMember(
         member_id=member_id,
@@ -138,9 +150,9 @@ def _rejoin(
     group: Membership,
     member: ClassicMember,
     request: JoinGroupRequest,
-    caller: Caller,
+    caller: Caller[JoinGroupResponse],
     now_ms: int,
-    effects: Effects,
+    effects: GroupEffects,
 ) -> None:
     is_settled = group.state in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE)
     wants_rebalance = group.state is ClassicState.STABLE and member.member_id == group.leader_id
@@ -156,9 +168,9 @@ def _return_of_static(
     group: Membership,
     new_id: str,
     request: JoinGroupRequest,
-    caller: Caller,
+    caller: Caller[JoinGroupResponse],
     now_ms: int,
-    effects: Effects,
+    effects: GroupEffects,
 ) -> None:
     """A static member restarted. Its place in a stable group, and its work, wait for it."""
     assert request.group_instance_id is not None, "static members have an instance id"
@@ -183,8 +195,11 @@ def _return_of_static(
 
 
 def _welcome_back(
-    group: Membership, member: ClassicMember, caller: Caller, former_leader: str | None
-) -> Reply:
+    group: Membership,
+    member: ClassicMember,
+    caller: Caller[JoinGroupResponse],
+    former_leader: str | None,
+) -> Reply[JoinGroupResponse]:
     """The current generation for a static member that keeps its assignment.
 
     A leader must not assign again. Before it could be told so (KIP-814), the former id was named
@@ -203,8 +218,8 @@ def _update(
     group: Membership,
     member: ClassicMember,
     request: JoinGroupRequest,
-    caller: Caller,
-    effects: Effects,
+    caller: Caller[JoinGroupResponse],
+    effects: GroupEffects,
 ) -> None:
     group.set_protocols(member, _protocols(request))
     member.rebalance_timeout_ms = _rebalance_timeout_ms(request, caller)
@@ -216,7 +231,7 @@ def _protocols(request: JoinGroupRequest) -> list[tuple[str, bytes]]:
     return [(protocol.name, bytes(protocol.metadata)) for protocol in request.protocols]
 
 
-def _rebalance_timeout_ms(request: JoinGroupRequest, caller: Caller) -> int:
+def _rebalance_timeout_ms(request: JoinGroupRequest, caller: Caller[JoinGroupResponse]) -> int:
     return request.rebalance_timeout_ms if caller.version >= 1 else request.session_timeout_ms
 
 

@@ -11,15 +11,17 @@ from headrace.coordinator.effects import Effects, StateRecord
 from headrace.coordinator.group.classic.member import ClassicMember
 from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.state import ClassicState
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.records import (
     GroupMetadataKey,
     GroupMetadataValue,
+    GroupRecord,
     MemberMetadata,
 )
 from headrace.errors import CorruptData
 
 
-def metadata_record(group: Membership) -> StateRecord:
+def metadata_record(group: Membership) -> GroupRecord:
     """The group as it is now, with all members and their assignments."""
     members = []
     for member in group.members.values():
@@ -47,7 +49,7 @@ def metadata_record(group: Membership) -> StateRecord:
     return _record(group, value)
 
 
-def new_group_record(group: Membership) -> StateRecord:
+def new_group_record(group: Membership) -> GroupRecord:
     """That there is such a group, before it has had a generation."""
     value = GroupMetadataValue(
         protocol_type="",
@@ -60,7 +62,7 @@ def new_group_record(group: Membership) -> StateRecord:
     return _record(group, value)
 
 
-def _record(group: Membership, value: GroupMetadataValue) -> StateRecord:
+def _record(group: Membership, value: GroupMetadataValue) -> GroupRecord:
     group.is_recorded = group.writes_records = True
     return StateRecord(GroupMetadataKey(group=group.group_id), value)
 
@@ -69,7 +71,7 @@ def load_generation(group: Membership, value: GroupMetadataValue) -> None:
     """Become what a record says; what an earlier record said is gone."""
     if value.members and value.protocol is None:
         raise CorruptData(f"group {group.group_id}: its record has members but no protocol")
-    nobody = Effects()
+    nobody: GroupEffects = Effects()
     for member_id in list(group.members):
         group.remove(member_id, nobody)
     assert not nobody.replies, "no member waits in a group that is being loaded"

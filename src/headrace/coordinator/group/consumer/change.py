@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.consumer.member import (
     JOIN_EPOCH,
     LEAVE_STATIC_EPOCH,
@@ -30,6 +29,7 @@ from headrace.coordinator.group.consumer.roster import Roster
 from headrace.coordinator.group.consumer.subscriptions import metadata_hash
 from headrace.coordinator.group.consumer.target import assign, may_assign, target_records
 from headrace.coordinator.group.consumer.timers import cancel_all, set_for_assignment, set_session
+from headrace.coordinator.group.records import GroupRecord
 from headrace.errors import ClientFault, Error
 
 
@@ -45,7 +45,7 @@ class Change:
     replaced_id: str | None = None
     moved: bool = False
     saw_topics: bool = False
-    records: list[StateRecord] = field(default_factory=list)
+    records: list[GroupRecord] = field(default_factory=list)
 
     def members(self) -> dict[str, Member]:
         """The members of the group once this is written."""

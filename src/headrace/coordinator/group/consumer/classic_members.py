@@ -44,6 +44,7 @@ from headrace.coordinator.group.consumer.timers import (
     expect_sync,
     set_session,
 )
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.protocol import (
     PROTOCOL_TYPE,
     ConsumerProtocolSubscription,
@@ -53,21 +54,32 @@ from headrace.coordinator.group.protocol import (
 from headrace.errors import ClientFault, Error
 from headrace.types import uuid_to_text
 from headrace.wire import MalformedMessage
-from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from headrace.wire.messages.heartbeat import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+)
+from headrace.wire.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+)
 from headrace.wire.messages.leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,
     MemberIdentity,
     MemberResponse,
 )
-from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from headrace.wire.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
 
 KNOWN_MEMBER_ID_SINCE = 4  # of JoinGroup (KIP-394)
 BATCH_LEAVE_SINCE = 3  # of LeaveGroup (KIP-345)
 
 
-def handle_join(group: Roster, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Effects:
+def handle_join(
+    group: Roster, request: JoinGroupRequest, caller: Caller[JoinGroupResponse], now_ms: int
+) -> GroupEffects:
     """Take a member of the classic protocol in, or on to its next epoch."""
     _check_join(group, request)
     member_id = request.member_id or uuid_to_text(group.new_uuid())
@@ -144,7 +156,7 @@ def _updated(
     member: Member,
     request: JoinGroupRequest,
     subscription: ConsumerProtocolSubscription,
-    caller: Caller,
+    caller: Caller[JoinGroupResponse],
 ) -> Member:
     timeout_ms = request.rebalance_timeout_ms
     if timeout_ms == UNSET_TIMEOUT_MS:
@@ -219,7 +231,9 @@ def join_error(error: Error, member_id: str) -> JoinGroupResponse:
     )
 
 
-def handle_sync(group: Roster, request: SyncGroupRequest, caller: Caller, now_ms: int) -> Effects:
+def handle_sync(
+    group: Roster, request: SyncGroupRequest, caller: Caller[SyncGroupResponse], now_ms: int
+) -> GroupEffects:
     """Tell a member that has joined what it may own."""
     member = _classic_member(group, request.member_id, request.group_instance_id)
     _check_generation(member, request.generation_id)
@@ -250,8 +264,8 @@ def handle_sync(group: Roster, request: SyncGroupRequest, caller: Caller, now_ms
 
 
 def handle_heartbeat(
-    group: Roster, request: HeartbeatRequest, caller: Caller, now_ms: int
-) -> Effects:
+    group: Roster, request: HeartbeatRequest, caller: Caller[HeartbeatResponse], now_ms: int
+) -> GroupEffects:
     """Note that a member is alive, and tell it to join again if it can get closer to its target."""
     member = _classic_member(group, request.member_id, request.group_instance_id)
     _check_generation(member, request.generation_id)
@@ -270,7 +284,9 @@ def handle_heartbeat(
     return Effects(replies=[Reply(caller.ticket, HeartbeatResponse(error_code=error))])
 
 
-def handle_leave(group: Roster, request: LeaveGroupRequest, caller: Caller, now_ms: int) -> Effects:
+def handle_leave(
+    group: Roster, request: LeaveGroupRequest, caller: Caller[LeaveGroupResponse], now_ms: int
+) -> GroupEffects:
     """Take the named members out, whichever protocol they speak."""
     leaving = request.members
     if caller.version < BATCH_LEAVE_SINCE:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.consumer.migration import (
     build_downgrade_records,
     may_downgrade_without,
@@ -22,15 +21,16 @@ from headrace.coordinator.group.consumer.persistence import (
 from headrace.coordinator.group.consumer.roster import Roster
 from headrace.coordinator.group.consumer.subscriptions import metadata_hash
 from headrace.coordinator.group.consumer.timers import REGEX, cancel, cancel_all
+from headrace.coordinator.group.records import GroupRecord
 
 
-def remove_members(group: Roster, leaving: Collection[str], now_ms: int) -> list[StateRecord]:
+def remove_members(group: Roster, leaving: Collection[str], now_ms: int) -> list[GroupRecord]:
     """What must be written so that these members are gone."""
     if not leaving:
         return []
     if may_downgrade_without(group, leaving):
         return _downgrade(group, leaving, now_ms)
-    records: list[StateRecord] = []
+    records: list[GroupRecord] = []
     for member_id in sorted(leaving):
         records += member_tombstones(group.group_id, member_id)
         cancel_all(group, member_id)
@@ -43,7 +43,7 @@ def remove_members(group: Roster, leaving: Collection[str], now_ms: int) -> list
     return records
 
 
-def _downgrade(group: Roster, leaving: Collection[str], now_ms: int) -> list[StateRecord]:
+def _downgrade(group: Roster, leaving: Collection[str], now_ms: int) -> list[GroupRecord]:
     for member_id in group.members:
         cancel_all(group, member_id)
     cancel(group, REGEX)

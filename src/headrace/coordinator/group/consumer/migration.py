@@ -41,6 +41,7 @@ from headrace.coordinator.group.records import (
     ClassicProtocol,
     GroupMetadataKey,
     GroupMetadataValue,
+    GroupRecord,
     MemberMetadata,
 )
 from headrace.coordinator.group.settings import GroupSettings
@@ -102,12 +103,12 @@ def check_upgrade(classic: ClassicGroupView, settings: GroupSettings) -> None:
     raise _no_upgrade(classic, why)
 
 
-def build_upgrade_records(classic: ClassicGroupView, topics: Topics) -> list[StateRecord]:
+def build_upgrade_records(classic: ClassicGroupView, topics: Topics) -> list[GroupRecord]:
     """What ends a classic group and begins a consumer group with the same members and partitions.
 
     The generation becomes the epoch; what members have is their target.
     """
-    records = [StateRecord(GroupMetadataKey(group=classic.group_id), None)]
+    records: list[GroupRecord] = [StateRecord(GroupMetadataKey(group=classic.group_id), None)]
     if not classic.members:
         return records
     members = [_upgraded(classic, each, topics) for each in classic.members.values()]
@@ -202,7 +203,7 @@ def _may_downgrade(group: Roster, size: int) -> bool:
     )
 
 
-def build_group_tombstones(group: Roster, member_ids: Collection[str]) -> list[StateRecord]:
+def build_group_tombstones(group: Roster, member_ids: Collection[str]) -> list[GroupRecord]:
     """What ends a consumer group and these members of it."""
     group_id = group.group_id
     by_member = [member_tombstones(group_id, member_id) for member_id in sorted(member_ids)]
@@ -219,7 +220,7 @@ def build_group_tombstones(group: Roster, member_ids: Collection[str]) -> list[S
 
 def build_downgrade_records(
     group: Roster, members: Mapping[str, Member], leaving: Collection[str], now_ms: int
-) -> list[StateRecord]:
+) -> list[GroupRecord]:
     """What ends a consumer group, and begins a classic one of those members that do not leave.
 
     Its generation is the epoch, and what members have in it is what they shall have here.

@@ -26,6 +26,7 @@ from headrace.coordinator.group.records import (
     ConsumerGroupTargetAssignmentMemberValue,
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
+    GroupRecord,
     OwnedPartitions,
     TargetPartitions,
 )
@@ -39,22 +40,22 @@ class ResolvedRegex(NamedTuple):
     timestamp_ms: int
 
 
-def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> StateRecord:
+def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> GroupRecord:
     """The epoch of the group, and what it knew of its topics then."""
     value = ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
     return StateRecord(ConsumerGroupMetadataKey(group_id=group_id), value)
 
 
-def epoch_tombstone(group_id: str) -> StateRecord:
+def epoch_tombstone(group_id: str) -> GroupRecord:
     return StateRecord(ConsumerGroupMetadataKey(group_id=group_id), None)
 
 
-def partition_metadata_tombstone(group_id: str) -> StateRecord:
+def partition_metadata_tombstone(group_id: str) -> GroupRecord:
     """Ends what brokers before 4.1 wrote about the topics of the group."""
     return StateRecord(ConsumerGroupPartitionMetadataKey(group_id=group_id), None)
 
 
-def member_record(group_id: str, member: Member) -> StateRecord:
+def member_record(group_id: str, member: Member) -> GroupRecord:
     """What a member told about itself."""
     value = ConsumerGroupMemberMetadataValue(
         instance_id=member.instance_id,
@@ -71,7 +72,7 @@ def member_record(group_id: str, member: Member) -> StateRecord:
     return StateRecord(key, value)
 
 
-def target_epoch_record(group_id: str, epoch: int, timestamp_ms: int) -> StateRecord:
+def target_epoch_record(group_id: str, epoch: int, timestamp_ms: int) -> GroupRecord:
     """That the target assignment of this epoch is complete."""
     value = ConsumerGroupTargetAssignmentMetadataValue(
         assignment_epoch=epoch, assignment_timestamp=timestamp_ms
@@ -79,11 +80,11 @@ def target_epoch_record(group_id: str, epoch: int, timestamp_ms: int) -> StateRe
     return StateRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), value)
 
 
-def target_epoch_tombstone(group_id: str) -> StateRecord:
+def target_epoch_tombstone(group_id: str) -> GroupRecord:
     return StateRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), None)
 
 
-def target_record(group_id: str, member_id: str, target: Target) -> StateRecord:
+def target_record(group_id: str, member_id: str, target: Target) -> GroupRecord:
     """What one member shall have."""
     value = ConsumerGroupTargetAssignmentMemberValue(
         topic_partitions=[
@@ -95,7 +96,7 @@ def target_record(group_id: str, member_id: str, target: Target) -> StateRecord:
     return StateRecord(key, value)
 
 
-def current_record(group_id: str, member: Member) -> StateRecord:
+def current_record(group_id: str, member: Member) -> GroupRecord:
     """What one member has."""
     value = ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=member.member_epoch,
@@ -108,7 +109,7 @@ def current_record(group_id: str, member: Member) -> StateRecord:
     return StateRecord(key, value)
 
 
-def member_tombstones(group_id: str, member_id: str) -> list[StateRecord]:
+def member_tombstones(group_id: str, member_id: str) -> list[GroupRecord]:
     """What ends a member, in the order in which it must be undone."""
     return [
         StateRecord(
@@ -121,7 +122,7 @@ def member_tombstones(group_id: str, member_id: str) -> list[StateRecord]:
     ]
 
 
-def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> StateRecord:
+def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> GroupRecord:
     """The topics that a regular expression stands for."""
     value = ConsumerGroupRegularExpressionValue(
         topics=sorted(resolved.topics), version=resolved.version, timestamp=resolved.timestamp_ms
@@ -130,7 +131,7 @@ def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> StateRec
     return StateRecord(key, value)
 
 
-def regex_tombstone(group_id: str, regex: str) -> StateRecord:
+def regex_tombstone(group_id: str, regex: str) -> GroupRecord:
     key = ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex)
     return StateRecord(key, None)
 

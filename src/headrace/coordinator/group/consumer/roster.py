@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
-from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.consumer.held import HeldHeartbeat
 from headrace.coordinator.group.consumer.member import NOTHING, Member, Target
 from headrace.coordinator.group.consumer.persistence import (
@@ -28,10 +27,15 @@ from headrace.coordinator.group.records import (
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMemberMetadataValue,
     ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
     ConsumerGroupPartitionMetadataKey,
     ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
     ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
     ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+    GroupRecord,
 )
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.timers import Timers
@@ -117,38 +121,53 @@ class Roster:
         self._owners: dict[tuple[UUID, int], str] = {}
         self._lagging: set[str] = set()  # members without their target assignment
 
-    def replay(self, record: StateRecord) -> None:
+    def replay(self, record: GroupRecord) -> None:
         """Apply one record of this group."""
-        key = record.key
-        value: Any = record.value
-        match key:
-            case ConsumerGroupMemberMetadataKey():
-                self._replay_member(key.member_id, value)
-            case ConsumerGroupCurrentMemberAssignmentKey():
-                self._replay_assignment(key.member_id, value)
-            case ConsumerGroupTargetAssignmentMemberKey() if value is None:
-                self.targets.pop(key.member_id, None)
-            case ConsumerGroupTargetAssignmentMemberKey():
-                self.targets[key.member_id] = target_from(value)
-            case ConsumerGroupTargetAssignmentMetadataKey():
-                self.assignment_epoch = value.assignment_epoch if value else NO_ASSIGNMENT_EPOCH
-                self.assignment_timestamp_ms = value.assignment_timestamp if value else 0
+        match record:
+            case (
+                ConsumerGroupMemberMetadataKey(member_id=member_id),
+                ConsumerGroupMemberMetadataValue() | None as told,
+            ):
+                self._replay_member(member_id, told)
+            case (
+                ConsumerGroupCurrentMemberAssignmentKey(member_id=member_id),
+                ConsumerGroupCurrentMemberAssignmentValue() | None as current,
+            ):
+                self._replay_assignment(member_id, current)
+            case (ConsumerGroupTargetAssignmentMemberKey(member_id=member_id), None):
+                self.targets.pop(member_id, None)
+            case (
+                ConsumerGroupTargetAssignmentMemberKey(member_id=member_id),
+                ConsumerGroupTargetAssignmentMemberValue() as target,
+            ):
+                self.targets[member_id] = target_from(target)
+            case (
+                ConsumerGroupTargetAssignmentMetadataKey(),
+                ConsumerGroupTargetAssignmentMetadataValue() | None as assigned,
+            ):
+                self.assignment_epoch = (
+                    assigned.assignment_epoch if assigned else NO_ASSIGNMENT_EPOCH
+                )
+                self.assignment_timestamp_ms = assigned.assignment_timestamp if assigned else 0
                 self._tally_lagging()
-            case ConsumerGroupMetadataKey() if value is None:
+            case (ConsumerGroupMetadataKey(), None):
                 self._replay_end()
                 return
-            case ConsumerGroupMetadataKey():
+            case (ConsumerGroupMetadataKey(), ConsumerGroupMetadataValue() as value):
                 self.group_epoch = value.epoch
                 self.metadata_hash = value.metadata_hash
-            case ConsumerGroupRegularExpressionKey() if value is None:
-                self.regexes.pop(key.regular_expression, None)
-            case ConsumerGroupRegularExpressionKey():
-                self.regexes[key.regular_expression] = ResolvedRegex(
-                    frozenset(value.topics), value.version, value.timestamp
+            case (ConsumerGroupRegularExpressionKey(regular_expression=regex), None):
+                self.regexes.pop(regex, None)
+            case (
+                ConsumerGroupRegularExpressionKey(regular_expression=regex),
+                ConsumerGroupRegularExpressionValue() as resolved,
+            ):
+                self.regexes[regex] = ResolvedRegex(
+                    frozenset(resolved.topics), resolved.version, resolved.timestamp
                 )
-            case ConsumerGroupPartitionMetadataKey():
-                self.has_partition_metadata = value is not None
-            case _:
+            case (ConsumerGroupPartitionMetadataKey(), old):
+                self.has_partition_metadata = old is not None
+            case (key, _):
                 raise CorruptData(f"{type(key).__name__} is not a record of a consumer group")
         self._become(self._current_state())
 

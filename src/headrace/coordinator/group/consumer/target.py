@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
-from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.consumer.assignors import ASSIGNORS, Candidate
 from headrace.coordinator.group.consumer.member import Member, Target
 from headrace.coordinator.group.consumer.persistence import target_epoch_record, target_record
 from headrace.coordinator.group.consumer.roster import Roster
+from headrace.coordinator.group.records import GroupRecord
 
 
 def may_assign(group: Roster, now_ms: int) -> bool:
@@ -53,7 +53,7 @@ def assign(group: Roster, members: Mapping[str, Member]) -> dict[str, Target]:
 
 def target_records(
     group: Roster, targets: Mapping[str, Target], epoch: int, now_ms: int
-) -> list[StateRecord]:
+) -> list[GroupRecord]:
     """What must be written so that these targets are those of the group in this epoch."""
     changed = [
         target_record(group.group_id, member_id, targets[member_id])

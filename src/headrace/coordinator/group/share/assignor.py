@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 from uuid import UUID
 
-from headrace.coordinator.effects import SharePartition
 from headrace.coordinator.group.consumer.member import Target
+from headrace.coordinator.group.effects import SharePartition
 
 
 def assign_simple(

@@ -14,10 +14,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from headrace.coordinator.effects import Caller, Effects, Reply, StateRecord
+from headrace.coordinator.effects import Caller, Effects, Reply
 from headrace.coordinator.group.consumer.member import JOIN_EPOCH, LEAVE_EPOCH, Target
 from headrace.coordinator.group.consumer.subscriptions import metadata_hash
 from headrace.coordinator.group.consumer.timers import TimerKey
+from headrace.coordinator.group.effects import GroupEffects
+from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.share.initialization import (
     begin,
     is_repetition,
@@ -50,8 +52,11 @@ SOON_MS: Final = 250  # partitions are being initialized, which takes about as l
 
 
 def handle_heartbeat(
-    group: ShareRoster, request: ShareGroupHeartbeatRequest, caller: Caller, now_ms: int
-) -> Effects:
+    group: ShareRoster,
+    request: ShareGroupHeartbeatRequest,
+    caller: Caller[ShareGroupHeartbeatResponse],
+    now_ms: int,
+) -> GroupEffects:
     """Take a member in, let it go, or move it on."""
     if request.member_epoch == LEAVE_EPOCH:
         group.member(request.member_id)
@@ -67,7 +72,7 @@ def handle_heartbeat(
     after = _updated(before, request, caller)
     members = {**group.members, after.member_id: after}
     wishes_changed = after.subscribed_topic_names != before.subscribed_topic_names
-    effects = Effects()
+    effects: GroupEffects = Effects()
     if after != before or after.member_id not in group.members:
         effects.records.append(member_record(group.group_id, after))
     group_epoch, to_begin = _look_around(group, members, effects, now_ms, force=wishes_changed)
@@ -115,7 +120,7 @@ def check_request(request: ShareGroupHeartbeatRequest) -> None:
         raise ClientFault(Error.INVALID_REQUEST, "MemberEpoch is invalid.")
 
 
-def remove_member(group: ShareRoster, member_id: str) -> list[StateRecord]:
+def remove_member(group: ShareRoster, member_id: str) -> list[GroupRecord]:
     """What must be written so that this member is gone."""
     group.timers.cancel(TimerKey(SESSION, group.group_id, member_id))
     remaining = [each for each in group.members.values() if each.member_id != member_id]
@@ -147,7 +152,9 @@ def _begin(group: ShareRoster, request: ShareGroupHeartbeatRequest) -> ShareMemb
 
 
 def _updated(
-    member: ShareMember, request: ShareGroupHeartbeatRequest, caller: Caller
+    member: ShareMember,
+    request: ShareGroupHeartbeatRequest,
+    caller: Caller[ShareGroupHeartbeatResponse],
 ) -> ShareMember:
     """The member as it tells about itself now; what it does not tell is as before."""
     names = request.subscribed_topic_names
@@ -165,11 +172,11 @@ def _updated(
 def _look_around(
     group: ShareRoster,
     members: Mapping[str, ShareMember],
-    effects: Effects,
+    effects: GroupEffects,
     now_ms: int,
     *,
     force: bool,
-) -> tuple[int, Effects]:
+) -> tuple[int, GroupEffects]:
     """Compare the group with its topics and partitions, unless that was done since they changed.
 
     The epoch of the group, a new one if anything is not what it was, and what is to be initialized.
@@ -198,7 +205,7 @@ def _assigned(
     member: ShareMember,
     members: Mapping[str, ShareMember],
     group_epoch: int,
-    effects: Effects,
+    effects: GroupEffects,
     now_ms: int,
 ) -> tuple[int, Target]:
     """The epoch of the target assignment and what the member shall have, computed if it is due."""

@@ -14,6 +14,9 @@ from uuid import UUID
 
 from headrace.coordinator.effects import (
     Effects,
+)
+from headrace.coordinator.group.effects import (
+    GroupEffects,
     SharePartition,
     ShareStatesBegin,
     ShareStatesEnd,
@@ -58,7 +61,7 @@ def is_repetition(group: ShareRoster, shares: Mapping[UUID, TopicShare]) -> bool
     )
 
 
-def begin(group: ShareRoster, shares: Mapping[UUID, TopicShare], state_epoch: int) -> Effects:
+def begin(group: ShareRoster, shares: Mapping[UUID, TopicShare], state_epoch: int) -> GroupEffects:
     """Let these partitions be initialized where the setting says."""
     starts = {
         (topic_id, number): BY_SETTING
@@ -68,7 +71,7 @@ def begin(group: ShareRoster, shares: Mapping[UUID, TopicShare], state_epoch: in
     group.beginning.update(dict.fromkeys(starts, state_epoch))
     return Effects(
         records=[group.partitions.begin(shares).to_record(group.group_id)],
-        share_states=[ShareStatesBegin(group.group_id, state_epoch, starts)],
+        sends=[ShareStatesBegin(group.group_id, state_epoch, starts)],
     )
 
 
@@ -77,7 +80,7 @@ def on_begun(
     change: ShareStatesBegin,
     outcomes: Mapping[SharePartition, Error],
     now_ms: int,
-) -> Effects:
+) -> GroupEffects:
     """The share coordinator has answered: what it has initialized may be assigned.
 
     An answer to anything but the last question says nothing: the last one will begin anew.
@@ -95,7 +98,7 @@ def on_begun(
     return Effects(records=[after.to_record(group.group_id)])
 
 
-def forget_topics(group: ShareRoster, gone: set[UUID]) -> Effects:
+def forget_topics(group: ShareRoster, gone: set[UUID]) -> GroupEffects:
     """These topics have been deleted: so is what the group knew of them."""
     if not gone:
         return Effects()
@@ -106,5 +109,5 @@ def forget_topics(group: ShareRoster, gone: set[UUID]) -> Effects:
     after = group.partitions.without(gone)
     return Effects(
         records=[after.to_record(group.group_id)],
-        share_states=[ShareStatesEnd(group.group_id, held)] if held else [],
+        sends=[ShareStatesEnd(group.group_id, held)] if held else [],
     )

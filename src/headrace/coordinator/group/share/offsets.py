@@ -13,12 +13,15 @@ from headrace.coordinator.effects import (
     Caller,
     Effects,
     Reply,
+)
+from headrace.coordinator.group.effects import (
+    GroupEffects,
     SharePartition,
     ShareStatesBegin,
     ShareStatesEnd,
 )
 from headrace.coordinator.group.share.partitions import TopicShare
-from headrace.coordinator.group.share.persistence import epoch_record
+from headrace.coordinator.group.share.persistence import epoch_record, group_tombstones
 from headrace.coordinator.group.share.roster import ShareRoster
 from headrace.errors import Error
 from headrace.types import ZERO_UUID
@@ -39,8 +42,10 @@ _NO_SUCH_PARTITION = "This server does not host this topic-partition."
 
 
 def alter_offsets(
-    group: ShareRoster, request: AlterShareGroupOffsetsRequest, caller: Caller
-) -> Effects:
+    group: ShareRoster,
+    request: AlterShareGroupOffsetsRequest,
+    caller: Caller[AlterShareGroupOffsetsResponse],
+) -> GroupEffects:
     """Let an empty group begin elsewhere, in a new epoch: what was true before it is overruled."""
     starts: dict[SharePartition, int] = {}
     shares: dict[UUID, TopicShare] = {}
@@ -75,7 +80,7 @@ def alter_offsets(
             epoch_record(group.group_id, epoch, group.metadata_hash),
             group.partitions.begin(shares).to_record(group.group_id),
         ],
-        share_states=[ShareStatesBegin(group.group_id, epoch, starts, reply)],
+        sends=[ShareStatesBegin(group.group_id, epoch, starts, reply)],
     )
 
 
@@ -91,8 +96,10 @@ def note_alter_outcomes(
 
 
 def delete_offsets(
-    group: ShareRoster, request: DeleteShareGroupOffsetsRequest, caller: Caller
-) -> Effects:
+    group: ShareRoster,
+    request: DeleteShareGroupOffsetsRequest,
+    caller: Caller[DeleteShareGroupOffsetsResponse],
+) -> GroupEffects:
     """Let an empty group forget topics, as if it had never read them."""
     known = group.partitions
     to_end: dict[UUID, str] = {}
@@ -121,11 +128,11 @@ def delete_offsets(
     _note_ending(group, to_end)
     return Effects(
         records=[known.end(to_end).to_record(group.group_id)],
-        share_states=[ShareStatesEnd(group.group_id, frozenset(held), reply)],
+        sends=[ShareStatesEnd(group.group_id, frozenset(held), reply)],
     )
 
 
-def delete_group(group: ShareRoster, caller: Caller) -> Effects | None:
+def delete_group(group: ShareRoster, caller: Caller[DeletableGroupResult]) -> GroupEffects | None:
     """Let the states of an empty group go before it; None if it has none."""
     known = group.partitions
     names = {
@@ -140,17 +147,13 @@ def delete_group(group: ShareRoster, caller: Caller) -> Effects | None:
     answer = DeletableGroupResult(group_id=group.group_id, error_code=Error.NONE)
     return Effects(
         records=[known.end(names).to_record(group.group_id)],
-        share_states=[
-            ShareStatesEnd(
-                group.group_id, frozenset(held), Reply(caller.ticket, answer), ends_group=True
-            )
-        ],
+        sends=[ShareStatesEnd(group.group_id, frozenset(held), Reply(caller.ticket, answer))],
     )
 
 
 def on_ended(
     group: ShareRoster, change: ShareStatesEnd, outcomes: Mapping[SharePartition, Error]
-) -> Effects:
+) -> GroupEffects:
     """The share coordinator has answered: topics without any state left are forgotten."""
     topic_ids = {topic_id for topic_id, _ in change.partitions}
     failed = {
@@ -158,7 +161,7 @@ def on_ended(
     }
     group.ending -= topic_ids
     group.is_settled = False
-    effects = Effects()
+    effects: GroupEffects = Effects()
     after = group.partitions.without(
         {each for each in topic_ids - failed.keys() if each in group.partitions.deleting}
     )
@@ -177,6 +180,8 @@ def on_ended(
         response.error_code = next(iter(failed.values()))
     elif not group.is_empty:
         response.error_code = Error.NON_EMPTY_GROUP  # somebody joined meanwhile
+    else:
+        effects.records += group_tombstones(group.group_id)
     return effects
 
 

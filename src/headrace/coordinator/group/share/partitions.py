@@ -14,7 +14,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
-from headrace.coordinator.effects import SharePartition, StateRecord
+from headrace.coordinator.effects import (
+    StateRecord,
+)
+from headrace.coordinator.group.effects import SharePartition
+from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.share_records import (
     ShareGroupStatePartitionMetadataKey,
     ShareGroupStatePartitionMetadataValue,
@@ -87,7 +91,7 @@ class StatePartitions:
             {each: name for each, name in self.deleting.items() if each not in topic_ids},
         )
 
-    def to_record(self, group_id: str) -> StateRecord:
+    def to_record(self, group_id: str) -> GroupRecord:
         """What makes the log know these; equal values are equal bytes on every broker."""
         value = ShareGroupStatePartitionMetadataValue(
             initializing_topics=_to_infos(self.initializing),

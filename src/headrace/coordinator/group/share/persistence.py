@@ -11,6 +11,7 @@ from dataclasses import replace
 from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.consumer.member import Target
 from headrace.coordinator.group.consumer.state import MemberState
+from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.share.member import ShareMember
 from headrace.coordinator.group.share_records import (
     SharedPartitions,
@@ -28,13 +29,13 @@ from headrace.coordinator.group.share_records import (
 )
 
 
-def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> StateRecord:
+def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> GroupRecord:
     """The epoch of the group, and what it knew of its topics then."""
     value = ShareGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
     return StateRecord(ShareGroupMetadataKey(group_id=group_id), value)
 
 
-def member_record(group_id: str, member: ShareMember) -> StateRecord:
+def member_record(group_id: str, member: ShareMember) -> GroupRecord:
     """What a member told about itself."""
     value = ShareGroupMemberMetadataValue(
         rack_id=member.rack_id,
@@ -46,7 +47,7 @@ def member_record(group_id: str, member: ShareMember) -> StateRecord:
     return StateRecord(key, value)
 
 
-def target_epoch_record(group_id: str, epoch: int, timestamp_ms: int) -> StateRecord:
+def target_epoch_record(group_id: str, epoch: int, timestamp_ms: int) -> GroupRecord:
     """That the target assignment of this epoch is complete."""
     value = ShareGroupTargetAssignmentMetadataValue(
         assignment_epoch=epoch, assignment_timestamp=timestamp_ms
@@ -54,14 +55,14 @@ def target_epoch_record(group_id: str, epoch: int, timestamp_ms: int) -> StateRe
     return StateRecord(ShareGroupTargetAssignmentMetadataKey(group_id=group_id), value)
 
 
-def target_record(group_id: str, member_id: str, target: Target) -> StateRecord:
+def target_record(group_id: str, member_id: str, target: Target) -> GroupRecord:
     """What one member shall have."""
     value = ShareGroupTargetAssignmentMemberValue(topic_partitions=_to_lists(target))
     key = ShareGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
     return StateRecord(key, value)
 
 
-def current_record(group_id: str, member: ShareMember) -> StateRecord:
+def current_record(group_id: str, member: ShareMember) -> GroupRecord:
     """What one member has."""
     value = ShareGroupCurrentMemberAssignmentValue(
         member_epoch=member.member_epoch,
@@ -73,7 +74,7 @@ def current_record(group_id: str, member: ShareMember) -> StateRecord:
     return StateRecord(key, value)
 
 
-def member_tombstones(group_id: str, member_id: str) -> list[StateRecord]:
+def member_tombstones(group_id: str, member_id: str) -> list[GroupRecord]:
     """What ends a member, in the order in which it must be undone."""
     keys = (
         ShareGroupCurrentMemberAssignmentKey,
@@ -83,7 +84,7 @@ def member_tombstones(group_id: str, member_id: str) -> list[StateRecord]:
     return [StateRecord(key(group_id=group_id, member_id=member_id), None) for key in keys]
 
 
-def group_tombstones(group_id: str) -> list[StateRecord]:
+def group_tombstones(group_id: str) -> list[GroupRecord]:
     """What ends a group that has no members."""
     keys = (
         ShareGroupTargetAssignmentMetadataKey,

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 from uuid import UUID
 
-from headrace.coordinator.effects import SharePartition, StateRecord
 from headrace.coordinator.group.consumer.member import NOTHING, Target
 from headrace.coordinator.group.consumer.state import GroupState
+from headrace.coordinator.group.effects import SharePartition
+from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.group.share.member import ShareMember
 from headrace.coordinator.group.share.partitions import StatePartitions, from_value
@@ -25,11 +25,17 @@ from headrace.coordinator.group.share.persistence import (
 )
 from headrace.coordinator.group.share_records import (
     ShareGroupCurrentMemberAssignmentKey,
+    ShareGroupCurrentMemberAssignmentValue,
     ShareGroupMemberMetadataKey,
+    ShareGroupMemberMetadataValue,
     ShareGroupMetadataKey,
+    ShareGroupMetadataValue,
     ShareGroupStatePartitionMetadataKey,
+    ShareGroupStatePartitionMetadataValue,
     ShareGroupTargetAssignmentMemberKey,
+    ShareGroupTargetAssignmentMemberValue,
     ShareGroupTargetAssignmentMetadataKey,
+    ShareGroupTargetAssignmentMetadataValue,
 )
 from headrace.coordinator.timers import Timers
 from headrace.coordinator.topics import Topics
@@ -82,41 +88,52 @@ class ShareRoster:
         # Whether topics, partitions and assignment were compared since any of them changed.
         self.is_settled = False
 
-    def replay(self, record: StateRecord) -> None:
+    def replay(self, record: GroupRecord) -> None:
         """Apply one record of this group."""
-        key = record.key
-        value: Any = record.value
-        match key:
-            case ShareGroupMemberMetadataKey() if value is None:
-                self.members.pop(key.member_id, None)
-            case ShareGroupMemberMetadataKey():
-                member = self._member_or_new(key.member_id)
-                self.members[key.member_id] = with_metadata(member, value)
-            case ShareGroupCurrentMemberAssignmentKey() if value is None:
-                known = self.members.get(key.member_id)
+        match record:
+            case (ShareGroupMemberMetadataKey(member_id=member_id), None):
+                self.members.pop(member_id, None)
+            case (
+                ShareGroupMemberMetadataKey(member_id=member_id),
+                ShareGroupMemberMetadataValue() as told,
+            ):
+                self.members[member_id] = with_metadata(self._member_or_new(member_id), told)
+            case (ShareGroupCurrentMemberAssignmentKey(member_id=member_id), None):
+                known = self.members.get(member_id)
                 if known is not None:
-                    self.members[key.member_id] = replace(known, member_epoch=-1, assigned={})
-            case ShareGroupCurrentMemberAssignmentKey():
-                member = self._member_or_new(key.member_id)
-                self.members[key.member_id] = with_assignment(member, value)
-            case ShareGroupTargetAssignmentMemberKey() if value is None:
-                self.targets.pop(key.member_id, None)
-            case ShareGroupTargetAssignmentMemberKey():
-                self.targets[key.member_id] = from_lists(value.topic_partitions)
-            case ShareGroupTargetAssignmentMetadataKey():
-                self.assignment_epoch = value.assignment_epoch if value else 0
-                self.assignment_timestamp_ms = value.assignment_timestamp if value else 0
-            case ShareGroupMetadataKey() if value is None:
+                    self.members[member_id] = replace(known, member_epoch=-1, assigned={})
+            case (
+                ShareGroupCurrentMemberAssignmentKey(member_id=member_id),
+                ShareGroupCurrentMemberAssignmentValue() as current,
+            ):
+                self.members[member_id] = with_assignment(self._member_or_new(member_id), current)
+            case (ShareGroupTargetAssignmentMemberKey(member_id=member_id), None):
+                self.targets.pop(member_id, None)
+            case (
+                ShareGroupTargetAssignmentMemberKey(member_id=member_id),
+                ShareGroupTargetAssignmentMemberValue() as target,
+            ):
+                self.targets[member_id] = from_lists(target.topic_partitions)
+            case (
+                ShareGroupTargetAssignmentMetadataKey(),
+                ShareGroupTargetAssignmentMetadataValue() | None as assigned,
+            ):
+                self.assignment_epoch = assigned.assignment_epoch if assigned else 0
+                self.assignment_timestamp_ms = assigned.assignment_timestamp if assigned else 0
+            case (ShareGroupMetadataKey(), None):
                 self._replay_end()
                 return
-            case ShareGroupMetadataKey():
+            case (ShareGroupMetadataKey(), ShareGroupMetadataValue() as value):
                 self.group_epoch = value.epoch
                 self.metadata_hash = value.metadata_hash
-            case ShareGroupStatePartitionMetadataKey():
-                self.partitions = StatePartitions() if value is None else from_value(value)
+            case (
+                ShareGroupStatePartitionMetadataKey(),
+                ShareGroupStatePartitionMetadataValue() | None as states,
+            ):
+                self.partitions = StatePartitions() if states is None else from_value(states)
                 self.is_settled = False
                 self.note_living_topics()
-            case _:
+            case (key, _):
                 raise CorruptData(f"{type(key).__name__} is not a record of a share group")
         self.state = GroupState.STABLE if self.members else GroupState.EMPTY
 

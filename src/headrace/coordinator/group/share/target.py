@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
 
-from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.consumer.member import Target
+from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.share.assignor import assign_simple
 from headrace.coordinator.group.share.member import ShareMember
 from headrace.coordinator.group.share.persistence import target_epoch_record, target_record
@@ -55,7 +55,7 @@ def assign(group: ShareRoster, members: Mapping[str, ShareMember]) -> dict[str, 
 
 def target_records(
     group: ShareRoster, targets: Mapping[str, Target], epoch: int, now_ms: int
-) -> list[StateRecord]:
+) -> list[GroupRecord]:
     """What must be written so that these targets are those of the group in this epoch."""
     changed = [
         target_record(group.group_id, member_id, targets[member_id])
