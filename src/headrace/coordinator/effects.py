@@ -4,8 +4,13 @@ A handler decides on the state as it is and returns `Effects`. The host of the s
 `records` as one batch and shows each of them to the shard's `replay`; when they and everything
 before them are committed, `replies` leave and `sends` are carried out. If the batch cannot be
 appended, nothing was replayed, every reply becomes an error, and the shard is loaded anew from its
-log: what handlers keep beside the replayed state (members that are joining, tickets that are
-parked) must therefore be something that clients can repeat.
+log: what handlers keep beside the replayed state (tickets that are parked, timers, and all of a
+classic group that is between two generations) must therefore be something that clients can repeat.
+
+Classic groups are the exception to "only `replay` changes the state". Their protocol lives in
+requests that wait for one another, and only its result, a generation with its assignment, is ever
+in the log. Such a group changes in its handlers; `replay` makes it at load and then only notes that
+the log knows it.
 
 Records and sends have the types of the shard: `Effects[GroupRecord, ShareStatesChange]`.
 """

@@ -168,6 +168,7 @@ def test_load_takes_the_last_record() -> None:
     assert group.timers.deadline_ms(("classic-session", "g", "C")) == 8_000
     assert len(group.timers) == 2
     assert group.subscribed_topics() is None  # b"s" is no subscription
+    group = new_group()
     group.replay_metadata(metadata(loaded_member("A")), 7)
     assert group.leader_id == "A"  # the record names one who is not in it
     group.replay_metadata(metadata(protocol=None), 8)

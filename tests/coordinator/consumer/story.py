@@ -288,7 +288,6 @@ class Stage:
             for member_id, protocols in ended.downgrade.protocols.items():
                 classic.set_protocols(classic.members[member_id], protocols)
             classic.on_loaded(self.now_ms)
-            classic.writes_records = True
             self.group = classic
             if ended.downgrade.rebalance_reason is not None:
                 effects: GroupEffects = Effects()

@@ -378,7 +378,6 @@ class GroupShard:
         for member_id, protocols in downgrade.protocols.items():
             classic.set_protocols(classic.members[member_id], protocols)
         classic.on_loaded(now_ms)
-        classic.writes_records = True
         if downgrade.rebalance_reason is not None:
             prepare_rebalance(classic, now_ms, effects, downgrade.rebalance_reason)
         self.groups[group.group_id] = classic

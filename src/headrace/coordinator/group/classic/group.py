@@ -64,16 +64,19 @@ class ClassicGroup(Membership):
     def replay_metadata(self, value: GroupMetadataValue | None, now_ms: int) -> None:
         """A record of this group: what it was before a restart, or its end.
 
-        One that the group has written itself says nothing new.
+        While the group serves members, the record is its own and says nothing new.
         """
         if value is None:
             self._cancel_timers()
             self.become(ClassicState.DEAD, now_ms)
-        elif not self.writes_records:
+            return
+        self.is_recorded = True
+        if not self.is_live:
             load_generation(self, value)
 
     def on_loaded(self, now_ms: int) -> None:
         """All records are read: from now on members must show that they are alive."""
+        self.is_live = True
         self.topics = rebalance.topics_of(self)
         for member in self.members.values():
             self.touch(member, now_ms)

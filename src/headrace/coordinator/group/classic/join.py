@@ -44,6 +44,7 @@ def handle_join(
         error = join_error(caller, Error.INVALID_SESSION_TIMEOUT, request.member_id)
         effects.replies.append(error)
         return effects
+    group.is_live = True
     if not group.is_recorded:
         group.state_since_ms = now_ms
     if not _has_room(group, request.member_id):

@@ -44,6 +44,7 @@ class Membership:
         "generation_id",
         "group_id",
         "initial_delay",
+        "is_live",
         "is_recorded",
         "leader_id",
         "members",
@@ -59,7 +60,6 @@ class Membership:
         "static_members",
         "timers",
         "topics",
-        "writes_records",
     )
 
     def __init__(
@@ -88,7 +88,7 @@ class Membership:
         self.new_member_added = False  # since the initial delay was last looked at
         self.topics: set[str] | None = None  # that this generation is subscribed to, if known
         self.is_recorded = False  # the log knows this group
-        self.writes_records = False  # the log learned it from here, so a replay has nothing to add
+        self.is_live = False  # members are served here: its records say nothing new to it
         self._support: dict[str, int] = {}  # how many members speak each protocol
 
     # -- state ---------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """What a classic group leaves in the log, and how it comes back from there.
 
 Only a generation that has its assignment is written, and that a group is empty; a rebalance under
-way is not, because clients repeat it. A group that wrote a record itself is already past it:
-replaying it must not disturb the members that wait there.
+way is not, because clients repeat it. A group that serves members is past its own records:
+replaying them must not disturb those who wait there.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def metadata_record(group: Membership) -> GroupRecord:
         current_state_timestamp=group.state_since_ms,
         members=members,
     )
-    return _record(group, value)
+    return StateRecord(GroupMetadataKey(group=group.group_id), value)
 
 
 def new_group_record(group: Membership) -> GroupRecord:
@@ -59,11 +59,6 @@ def new_group_record(group: Membership) -> GroupRecord:
         current_state_timestamp=group.state_since_ms,
         members=[],
     )
-    return _record(group, value)
-
-
-def _record(group: Membership, value: GroupMetadataValue) -> GroupRecord:
-    group.is_recorded = group.writes_records = True
     return StateRecord(GroupMetadataKey(group=group.group_id), value)
 
 
@@ -75,7 +70,6 @@ def load_generation(group: Membership, value: GroupMetadataValue) -> None:
     for member_id in list(group.members):
         group.remove(member_id, nobody)
     assert not nobody.replies, "no member waits in a group that is being loaded"
-    group.is_recorded = True
     group.generation_id = value.generation
     group.protocol_type = value.protocol_type or None
     group.protocol_name = value.protocol
