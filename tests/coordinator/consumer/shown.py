@@ -8,7 +8,7 @@ from uuid import UUID
 
 from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.consumer import ConsumerGroup
-from headrace.coordinator.group.consumer.state import MemberState
+from headrace.coordinator.group.modern.state import MemberState
 from headrace.coordinator.group.protocol import decode_assignment
 from headrace.coordinator.group.records import (
     ConsumerGroupCurrentMemberAssignmentKey,

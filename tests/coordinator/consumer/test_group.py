@@ -12,7 +12,7 @@ from headrace.coordinator.group.classic import ClassicGroup
 from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.consumer.member import Member
 from headrace.coordinator.group.consumer.persistence import current_record, member_record
-from headrace.coordinator.group.consumer.state import (
+from headrace.coordinator.group.modern.state import (
     GroupState,
     MemberState,
     group_diagram,

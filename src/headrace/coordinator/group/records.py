@@ -27,6 +27,10 @@ from typing import Final, TypeAlias
 
 from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.formats import RecordFormats, RecordType
+from headrace.coordinator.group.modern.records import (
+    TargetAssignmentMemberValue,
+    TargetAssignmentMetadataValue,
+)
 from headrace.coordinator.group.share_records import (
     ShareGroupCurrentMemberAssignmentKey,
     ShareGroupCurrentMemberAssignmentValue,
@@ -38,9 +42,7 @@ from headrace.coordinator.group.share_records import (
     ShareGroupStatePartitionMetadataKey,
     ShareGroupStatePartitionMetadataValue,
     ShareGroupTargetAssignmentMemberKey,
-    ShareGroupTargetAssignmentMemberValue,
     ShareGroupTargetAssignmentMetadataKey,
-    ShareGroupTargetAssignmentMetadataValue,
     ShareGroupValue,
 )
 from headrace.types import NO_EPOCH, NO_TIMESTAMP, ZERO_UUID
@@ -172,29 +174,10 @@ class ConsumerGroupTargetAssignmentMetadataKey:
     group_id: str
 
 
-@data(versions="0", flexible=0)
-class ConsumerGroupTargetAssignmentMetadataValue:
-    assignment_epoch: Int32
-    assignment_timestamp: Int64 = tagged(0, since=0, default=0, ignorable=True)
-
-
 @data(versions="0")
 class ConsumerGroupTargetAssignmentMemberKey:
     group_id: str
     member_id: str
-
-
-@struct
-class TargetPartitions:
-    """The partitions of one topic that a member shall have."""
-
-    topic_id: Uuid
-    partitions: list[Int32]
-
-
-@data(versions="0", flexible=0)
-class ConsumerGroupTargetAssignmentMemberValue:
-    topic_partitions: list[TargetPartitions]
 
 
 @data(versions="0")
@@ -253,8 +236,8 @@ GroupValue: TypeAlias = (
     | ConsumerGroupMetadataValue
     | ConsumerGroupPartitionMetadataValue
     | ConsumerGroupMemberMetadataValue
-    | ConsumerGroupTargetAssignmentMetadataValue
-    | ConsumerGroupTargetAssignmentMemberValue
+    | TargetAssignmentMetadataValue
+    | TargetAssignmentMemberValue
     | ConsumerGroupCurrentMemberAssignmentValue
     | ConsumerGroupRegularExpressionValue
     | ShareGroupValue
@@ -276,21 +259,15 @@ FORMATS: Final[RecordFormats[GroupKey, GroupValue]] = RecordFormats(
         3: RecordType(ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
         4: RecordType(ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue),
         5: RecordType(ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue),
-        6: RecordType(
-            ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue
-        ),
-        7: RecordType(
-            ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue
-        ),
+        6: RecordType(ConsumerGroupTargetAssignmentMetadataKey, TargetAssignmentMetadataValue),
+        7: RecordType(ConsumerGroupTargetAssignmentMemberKey, TargetAssignmentMemberValue),
         8: RecordType(
             ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue
         ),
         10: RecordType(ShareGroupMemberMetadataKey, ShareGroupMemberMetadataValue),
         11: RecordType(ShareGroupMetadataKey, ShareGroupMetadataValue),
-        12: RecordType(
-            ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue
-        ),
-        13: RecordType(ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue),
+        12: RecordType(ShareGroupTargetAssignmentMetadataKey, TargetAssignmentMetadataValue),
+        13: RecordType(ShareGroupTargetAssignmentMemberKey, TargetAssignmentMemberValue),
         14: RecordType(
             ShareGroupCurrentMemberAssignmentKey, ShareGroupCurrentMemberAssignmentValue
         ),

@@ -23,10 +23,10 @@ from headrace.coordinator.group.classic.rebalance import prepare_rebalance
 from headrace.coordinator.group.consumer import ConsumerGroup, upgrade
 from headrace.coordinator.group.consumer.group import heartbeat_error
 from headrace.coordinator.group.consumer.heartbeat import check_request
-from headrace.coordinator.group.consumer.member import JOIN_EPOCH
 from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.expiry import expired_records, group_tombstones
 from headrace.coordinator.group.listing import Group
+from headrace.coordinator.group.modern.member import JOIN_EPOCH
 from headrace.coordinator.group.offsets import CommittedOffsets, UsedTopic
 from headrace.coordinator.group.records import (
     ConsumerGroupKey,

@@ -17,7 +17,6 @@ from headrace.coordinator.group.consumer.change import (
     begin_dynamic,
     begin_static,
     check_instance,
-    check_room,
     move_member,
     settle,
     update_epoch,
@@ -25,7 +24,10 @@ from headrace.coordinator.group.consumer.change import (
     write_member,
 )
 from headrace.coordinator.group.consumer.fencing import remove_members
-from headrace.coordinator.group.consumer.member import UNSET_TIMEOUT_MS, Member, Target
+from headrace.coordinator.group.consumer.member import (
+    UNSET_TIMEOUT_MS,
+    Member,
+)
 from headrace.coordinator.group.consumer.migration import (
     DISABLED,
     build_downgrade_records,
@@ -35,7 +37,6 @@ from headrace.coordinator.group.consumer.migration import (
     note_downgrade,
 )
 from headrace.coordinator.group.consumer.roster import Roster
-from headrace.coordinator.group.consumer.state import MemberState
 from headrace.coordinator.group.consumer.timers import (
     SYNC,
     cancel,
@@ -45,6 +46,8 @@ from headrace.coordinator.group.consumer.timers import (
     set_session,
 )
 from headrace.coordinator.group.effects import GroupEffects
+from headrace.coordinator.group.modern.member import Target
+from headrace.coordinator.group.modern.state import MemberState
 from headrace.coordinator.group.protocol import (
     PROTOCOL_TYPE,
     ConsumerProtocolSubscription,
@@ -83,7 +86,7 @@ def handle_join(
     """Take a member of the classic protocol in, or on to its next epoch."""
     _check_join(group, request)
     member_id = request.member_id or uuid_to_text(group.new_uuid())
-    check_room(group, member_id)
+    group.check_room(member_id)
     _check_protocols(group, request)
     is_unknown = not request.member_id
     instance_id = request.group_instance_id

@@ -28,13 +28,13 @@ from headrace.coordinator.group.consumer.timers import (
     REGEX,
     SESSION,
     SYNC,
-    TimerKey,
     cancel,
     cancel_all,
     set_for_assignment,
     set_session,
 )
 from headrace.coordinator.group.effects import GroupEffects
+from headrace.coordinator.group.modern.timers import TimerKey
 from headrace.coordinator.group.records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupMemberMetadataKey,
@@ -85,10 +85,6 @@ class ConsumerGroup(Roster):
     """One consumer group."""
 
     __slots__ = ()
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.members
 
     def replay(self, record: GroupRecord) -> None:
         """Apply one record; who waits for the partitions of others looks again after it."""

@@ -19,7 +19,6 @@ from headrace.coordinator.group.consumer.change import (
     begin_dynamic,
     begin_static,
     check_instance,
-    check_room,
     move_member,
     settle,
     update_epoch,
@@ -29,20 +28,23 @@ from headrace.coordinator.group.consumer.change import (
 from headrace.coordinator.group.consumer.fencing import remove_members
 from headrace.coordinator.group.consumer.held import LONGEST_HOLD_MS, HeldHeartbeat
 from headrace.coordinator.group.consumer.member import (
-    JOIN_EPOCH,
-    LEAVE_EPOCH,
     LEAVE_STATIC_EPOCH,
     UNSET_TIMEOUT_MS,
     Member,
     Owned,
-    Target,
     owned_from,
 )
 from headrace.coordinator.group.consumer.persistence import current_record
 from headrace.coordinator.group.consumer.roster import Roster
-from headrace.coordinator.group.consumer.state import MemberState
-from headrace.coordinator.group.consumer.timers import HOLD, REBALANCE, TimerKey, cancel
+from headrace.coordinator.group.consumer.timers import (
+    HOLD,
+    REBALANCE,
+    cancel,
+)
 from headrace.coordinator.group.effects import GroupEffects
+from headrace.coordinator.group.modern.member import JOIN_EPOCH, LEAVE_EPOCH, Target
+from headrace.coordinator.group.modern.state import MemberState
+from headrace.coordinator.group.modern.timers import TimerKey
 from headrace.coordinator.group.records import GroupRecord
 from headrace.errors import ClientFault, Error
 from headrace.types import uuid_to_text
@@ -127,7 +129,7 @@ def _check_join(request: ConsumerGroupHeartbeatRequest) -> None:
 
 
 def _begin(group: Roster, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Change:
-    check_room(group, request.member_id)
+    group.check_room(request.member_id)
     member_id = request.member_id or uuid_to_text(group.new_uuid())
     create = request.member_epoch == JOIN_EPOCH
     if request.instance_id is None:

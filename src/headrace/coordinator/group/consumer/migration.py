@@ -12,21 +12,20 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from headrace.coordinator.effects import StateRecord
-from headrace.coordinator.group.consumer.member import Member, Owned, Target
+from headrace.coordinator.group.consumer.member import (
+    Member,
+    Owned,
+)
 from headrace.coordinator.group.consumer.persistence import (
+    RECORDS,
     current_record,
-    epoch_record,
-    epoch_tombstone,
     member_record,
-    member_tombstones,
     partition_metadata_tombstone,
     regex_tombstone,
-    target_epoch_record,
-    target_epoch_tombstone,
-    target_record,
 )
 from headrace.coordinator.group.consumer.roster import Downgrade, Roster
-from headrace.coordinator.group.consumer.subscriptions import metadata_hash
+from headrace.coordinator.group.modern.member import Target
+from headrace.coordinator.group.modern.subscriptions import metadata_hash
 from headrace.coordinator.group.protocol import (
     PROTOCOL_TYPE,
     ConsumerProtocolAssignment,
@@ -115,11 +114,11 @@ def build_upgrade_records(classic: ClassicGroupView, topics: Topics) -> list[Gro
     wanted = {name for member in members for name in member.subscribed_topic_names}
     group_id, epoch = classic.group_id, classic.generation_id
     records += [member_record(group_id, member) for member in members]
-    records.append(epoch_record(group_id, epoch, metadata_hash(wanted, topics)))
+    records.append(RECORDS.epoch(group_id, epoch, metadata_hash(wanted, topics)))
     for member in members:
         target = {topic_id: frozenset(owned) for topic_id, owned in member.assigned.items()}
-        records.append(target_record(group_id, member.member_id, target))
-    records.append(target_epoch_record(group_id, epoch, 0))
+        records.append(RECORDS.target(group_id, member.member_id, target))
+    records.append(RECORDS.target_epoch(group_id, epoch, 0))
     records += [current_record(group_id, member) for member in members]
     return records
 
@@ -206,15 +205,15 @@ def _may_downgrade(group: Roster, size: int) -> bool:
 def build_group_tombstones(group: Roster, member_ids: Collection[str]) -> list[GroupRecord]:
     """What ends a consumer group and these members of it."""
     group_id = group.group_id
-    by_member = [member_tombstones(group_id, member_id) for member_id in sorted(member_ids)]
+    by_member = [RECORDS.member_tombstones(group_id, member_id) for member_id in sorted(member_ids)]
     return [
         *(current for current, _, _ in by_member),
         *(target for _, target, _ in by_member),
-        target_epoch_tombstone(group_id),
+        RECORDS.target_epoch_tombstone(group_id),
         *(metadata for _, _, metadata in by_member),
         *(regex_tombstone(group_id, regex) for regex in sorted(group.regexes)),
         partition_metadata_tombstone(group_id),
-        epoch_tombstone(group_id),
+        RECORDS.epoch_tombstone(group_id),
     ]
 
 

@@ -13,14 +13,17 @@ from typing import Final
 
 from headrace.coordinator.group.consumer.member import Member
 from headrace.coordinator.group.consumer.persistence import (
+    RECORDS,
     ResolvedRegex,
-    epoch_record,
     regex_record,
     regex_tombstone,
 )
 from headrace.coordinator.group.consumer.roster import Roster
-from headrace.coordinator.group.consumer.subscriptions import metadata_hash
-from headrace.coordinator.group.consumer.timers import REGEX, TimerKey
+from headrace.coordinator.group.consumer.timers import (
+    REGEX,
+)
+from headrace.coordinator.group.modern.subscriptions import metadata_hash
+from headrace.coordinator.group.modern.timers import TimerKey
 from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.patterns import InvalidRegex, Pattern, compile_regex
 from headrace.errors import ClientFault, Error
@@ -111,7 +114,7 @@ def resolve_regexes(group: Roster, now_ms: int) -> list[GroupRecord]:
     hashed = metadata_hash(wanted, group.topics)
     # Topics that the group knew already by another name may be new to the members of this one.
     if hashed != group.metadata_hash or stands_for_others:
-        records.append(epoch_record(group.group_id, group.group_epoch + 1, hashed))
+        records.append(RECORDS.epoch(group.group_id, group.group_epoch + 1, hashed))
     if hashed != group.metadata_hash:
         group.topics_were_seen = True
     return records

@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 from uuid import UUID
 
-from headrace.coordinator.group.consumer.member import Target
 from headrace.coordinator.group.effects import SharePartition
+from headrace.coordinator.group.modern.member import Target
 
 
 def assign_simple(

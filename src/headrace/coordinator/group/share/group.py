@@ -7,8 +7,8 @@ is refused leaves nothing behind.
 from __future__ import annotations
 
 from headrace.coordinator.effects import AnyReply, Effects
-from headrace.coordinator.group.consumer.timers import TimerKey
 from headrace.coordinator.group.effects import GroupEffects
+from headrace.coordinator.group.modern.timers import TimerKey
 from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.share.heartbeat import SESSION, remove_member
 from headrace.coordinator.group.share.initialization import forget_topics

@@ -15,13 +15,13 @@ from headrace.coordinator.effects import (
     Effects,
     Reply,
 )
-from headrace.coordinator.group.consumer.member import JOIN_EPOCH
 from headrace.coordinator.group.effects import (
     GroupEffects,
     SharePartition,
     ShareStatesBegin,
     ShareStatesChange,
 )
+from headrace.coordinator.group.modern.member import JOIN_EPOCH
 from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.group.share import heartbeat, initialization, offsets

@@ -21,7 +21,7 @@ from headrace.coordinator.group.effects import (
     ShareStatesEnd,
 )
 from headrace.coordinator.group.share.partitions import TopicShare
-from headrace.coordinator.group.share.persistence import epoch_record, group_tombstones
+from headrace.coordinator.group.share.persistence import group_tombstones
 from headrace.coordinator.group.share.roster import ShareRoster
 from headrace.errors import Error
 from headrace.types import ZERO_UUID
@@ -77,7 +77,7 @@ def alter_offsets(
     group.beginning.update(dict.fromkeys(starts, epoch))
     return Effects(
         records=[
-            epoch_record(group.group_id, epoch, group.metadata_hash),
+            group.RECORDS.epoch(group.group_id, epoch, group.metadata_hash),
             group.partitions.begin(shares).to_record(group.group_id),
         ],
         sends=[ShareStatesBegin(group.group_id, epoch, starts, reply)],
