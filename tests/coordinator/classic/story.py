@@ -23,6 +23,7 @@ from typing import Any
 from uuid import UUID
 
 from headrace.coordinator.effects import AnyReply, Caller, Effects
+from headrace.coordinator.group import classic
 from headrace.coordinator.group.classic import ClassicGroup
 from headrace.coordinator.group.protocol import ConsumerProtocolSubscription, encode_subscription
 from headrace.coordinator.group.records import GroupMetadataValue, decode_record, encode_record
@@ -50,10 +51,10 @@ from headrace.wire.messages.sync_group import (
 from tests.coordinator.tickets import Ticket, opened
 
 HANDLERS = {
-    JoinGroupRequest: (ClassicGroup.handle_join, 9),
-    SyncGroupRequest: (ClassicGroup.handle_sync, 5),
-    HeartbeatRequest: (ClassicGroup.handle_heartbeat, 4),
-    LeaveGroupRequest: (ClassicGroup.handle_leave, 5),
+    JoinGroupRequest: (classic.handle_join, 9),
+    SyncGroupRequest: (classic.handle_sync, 5),
+    HeartbeatRequest: (classic.handle_heartbeat, 4),
+    LeaveGroupRequest: (classic.handle_leave, 5),
 }
 
 # Two members in a generation that its leader has not assigned work in yet, and one where it has.
@@ -184,7 +185,8 @@ class Stage:
     def _commit(self, client: Client, words: list[str]) -> None:
         said = dict(word.split("=") for word in words)
         try:
-            self.group.check_offset_commit(
+            classic.check_offset_commit(
+                self.group,
                 self._id(said.get("as", client.member_id)),
                 client.instance_id,
                 int(said.get("generation", client.generation_id)),

@@ -29,6 +29,7 @@ from typing import Any
 from uuid import UUID
 
 from headrace.coordinator.effects import AnyReply, Caller, Effects, StateRecord
+from headrace.coordinator.group import classic
 from headrace.coordinator.group.classic import ClassicGroup, rebalance
 from headrace.coordinator.group.consumer import ConsumerGroup, upgrade
 from headrace.coordinator.group.consumer.timers import REGEX
@@ -236,13 +237,13 @@ class Stage:
                     self.group = upgraded or group
                     return effects
                 case JoinGroupRequest():
-                    return group.handle_join(request, caller, now_ms)
+                    return classic.handle_join(group, request, caller, now_ms)
                 case SyncGroupRequest():
-                    return group.handle_sync(request, caller, now_ms)
+                    return classic.handle_sync(group, request, caller, now_ms)
                 case HeartbeatRequest():
-                    return group.handle_heartbeat(request, caller, now_ms)
+                    return classic.handle_heartbeat(group, request, caller, now_ms)
                 case _:
-                    return group.handle_leave(request, caller, now_ms)
+                    return classic.handle_leave(group, request, caller, now_ms)
         match request:
             case ConsumerGroupHeartbeatRequest():
                 return group.handle_heartbeat(request, caller, now_ms)
@@ -283,16 +284,16 @@ class Stage:
             ended.replay_metadata(record.value, self.now_ms)
         elif record.value is not None:
             assert ended.downgrade is not None
-            classic = self._new_classic_group(self.timers)
-            classic.replay_metadata(record.value, self.now_ms)
+            successor = self._new_classic_group(self.timers)
+            successor.replay_metadata(record.value, self.now_ms)
             for member_id, protocols in ended.downgrade.protocols.items():
-                classic.set_protocols(classic.members[member_id], protocols)
-            classic.on_loaded(self.now_ms)
-            self.group = classic
+                successor.set_protocols(successor.members[member_id], protocols)
+            successor.on_loaded(self.now_ms)
+            self.group = successor
             if ended.downgrade.rebalance_reason is not None:
                 effects: GroupEffects = Effects()
                 reason = ended.downgrade.rebalance_reason
-                rebalance.prepare_rebalance(classic, self.now_ms, effects, reason)
+                rebalance.prepare_rebalance(successor, self.now_ms, effects, reason)
                 assert effects == Effects(notes=effects.notes), effects
 
     def _loaded(self, timers: Timers) -> ConsumerGroup | ClassicGroup:

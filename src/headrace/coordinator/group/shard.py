@@ -15,9 +15,15 @@ from typing import Final
 from uuid import UUID
 
 from headrace.coordinator.effects import AnyReply, Caller, Effects, ProducerIdentity, Reply
-from headrace.coordinator.group import listing, offset_commit, offset_delete, offset_fetch
+from headrace.coordinator.group import (
+    classic,
+    listing,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
+)
+from headrace.coordinator.group.answers import UNKNOWN_MEMBER, join_error, sync_error
 from headrace.coordinator.group.classic import ClassicGroup
-from headrace.coordinator.group.classic.answers import UNKNOWN_MEMBER, join_error, sync_error
 from headrace.coordinator.group.classic.leave import BATCH_SINCE
 from headrace.coordinator.group.classic.rebalance import prepare_rebalance
 from headrace.coordinator.group.consumer import ConsumerGroup, upgrade
@@ -258,12 +264,12 @@ class GroupShard:
         if isinstance(group, ConsumerGroup) and not group.is_empty:
             return self._settled(group, group.handle_join(request, caller, now_ms), now_ms)
         if isinstance(group, ClassicGroup):
-            return group.handle_join(request, caller, now_ms)
+            return classic.handle_join(group, request, caller, now_ms)
         if request.member_id != UNKNOWN_MEMBER:
             error = join_error(caller, self._why_not_joined(request), request.member_id)
             return Effects(replies=[error])
         new_group = self._new_classic(group_id)
-        effects = new_group.handle_join(request, caller, now_ms)
+        effects = classic.handle_join(new_group, request, caller, now_ms)
         if effects.records:
             if group is not None:
                 group.abandon(Error.NONE)
@@ -285,6 +291,8 @@ class GroupShard:
         group, error = self._group_of_member(request.group_id)
         if group is None or group.is_empty:
             return Effects(replies=[sync_error(caller, error or Error.UNKNOWN_MEMBER_ID)])
+        if isinstance(group, ClassicGroup):
+            return classic.handle_sync(group, request, caller, now_ms)
         return self._settled(group, group.handle_sync(request, caller, now_ms), now_ms)
 
     def handle_heartbeat(
@@ -295,7 +303,7 @@ class GroupShard:
         if group is None:
             return Effects(replies=[Reply(caller.ticket, HeartbeatResponse(error_code=error))])
         if isinstance(group, ClassicGroup):
-            return group.handle_heartbeat(request, caller, now_ms)
+            return classic.handle_heartbeat(group, request, caller, now_ms)
         effects = group.handle_classic_heartbeat(request, caller, now_ms)
         return self._settled(group, effects, now_ms)
 
@@ -304,6 +312,8 @@ class GroupShard:
     ) -> GroupEffects:
         """LeaveGroup."""
         group, error = self._group_of_member(request.group_id)
+        if isinstance(group, ClassicGroup):
+            return classic.handle_leave(group, request, caller, now_ms)
         if group is not None:
             return self._settled(group, group.handle_leave(request, caller, now_ms), now_ms)
         response = LeaveGroupResponse(error_code=error)
@@ -371,16 +381,16 @@ class GroupShard:
         if not isinstance(group, ConsumerGroup) or group.downgrade is None:
             return effects
         downgrade = group.downgrade
-        classic = self._new_classic(group.group_id)
+        successor = self._new_classic(group.group_id)
         generation = effects.records[-1].value
         assert isinstance(generation, GroupMetadataValue), "a downgrade ends with a classic group"
-        classic.replay_metadata(generation, now_ms)
+        successor.replay_metadata(generation, now_ms)
         for member_id, protocols in downgrade.protocols.items():
-            classic.set_protocols(classic.members[member_id], protocols)
-        classic.on_loaded(now_ms)
+            successor.set_protocols(successor.members[member_id], protocols)
+        successor.on_loaded(now_ms)
         if downgrade.rebalance_reason is not None:
-            prepare_rebalance(classic, now_ms, effects, downgrade.rebalance_reason)
-        self.groups[group.group_id] = classic
+            prepare_rebalance(successor, now_ms, effects, downgrade.rebalance_reason)
+        self.groups[group.group_id] = successor
         return effects
 
     # -- offsets -------------------------------------------------------------------------------
@@ -460,7 +470,9 @@ class GroupShard:
         if isinstance(group, ShareGroup):
             raise listing.without_offsets(group)
         if isinstance(group, ClassicGroup):
-            group.check_offset_commit(*who, is_transactional=is_transactional, now_ms=now_ms)
+            classic.check_offset_commit(
+                group, *who, is_transactional=is_transactional, now_ms=now_ms
+            )
         elif group is not None:
             return group.check_offset_commit(
                 *who, is_transactional=is_transactional, version=version, now_ms=now_ms

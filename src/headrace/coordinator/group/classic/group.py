@@ -5,9 +5,9 @@
     Heartbeat   within the generation; its answer tells when the next one is due
     LeaveGroup  out, without waiting for the session to end
 
-Each request has a module of its own, whose function takes the group first; here they are put
-together with what comes from the other side: timers, the log, and the end of the coordinator's
-reign. Groups that do not exist, and groups of the consumer protocol, are the shard's business.
+Each request has a module of its own, whose function takes the group first. Here is what comes from
+the other side: timers, the log, and the end of the coordinator's reign. Groups that do not exist,
+and groups of the consumer protocol, are the shard's business.
 """
 
 from __future__ import annotations
@@ -16,13 +16,9 @@ from collections.abc import Hashable
 
 from headrace.coordinator.effects import AnyReply, Effects
 from headrace.coordinator.group.classic import rebalance
-from headrace.coordinator.group.classic.heartbeat import check_offset_commit, handle_heartbeat
-from headrace.coordinator.group.classic.join import handle_join
-from headrace.coordinator.group.classic.leave import handle_leave
 from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.persistence import load_generation
 from headrace.coordinator.group.classic.state import ClassicState
-from headrace.coordinator.group.classic.sync import handle_sync
 from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.records import GroupMetadataValue
 from headrace.errors import Error, InvariantViolated
@@ -33,12 +29,6 @@ class ClassicGroup(Membership):
     """One classic group of a shard."""
 
     __slots__ = ()
-
-    handle_join = handle_join
-    handle_sync = handle_sync
-    handle_heartbeat = handle_heartbeat
-    handle_leave = handle_leave
-    check_offset_commit = check_offset_commit
 
     def on_timer(self, key: Hashable, now_ms: int) -> GroupEffects:
         """A timer of this group is due.

@@ -8,7 +8,7 @@ behaviour  All of them leave before the group rebalances once.
 from __future__ import annotations
 
 from headrace.coordinator.effects import Caller, Effects, Reply
-from headrace.coordinator.group.classic.answers import UNKNOWN_MEMBER
+from headrace.coordinator.group.answers import UNKNOWN_MEMBER
 from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.rebalance import complete_join_if_ready, prepare_rebalance
 from headrace.coordinator.group.classic.state import ClassicState

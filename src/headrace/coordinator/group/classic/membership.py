@@ -12,19 +12,14 @@ from typing import NamedTuple
 from uuid import UUID
 
 from headrace.coordinator.effects import Caller, Reply
-from headrace.coordinator.group.classic.answers import (
-    UNKNOWN_MEMBER,
-    join_error,
-    listed_members,
-    sync_error,
-)
+from headrace.coordinator.group.answers import UNKNOWN_MEMBER, join_error, sync_error
 from headrace.coordinator.group.classic.member import ClassicMember
 from headrace.coordinator.group.classic.state import TRANSITIONS, ClassicState
 from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.timers import Timers
 from headrace.errors import Error
-from headrace.wire.messages.join_group import JoinGroupResponse
+from headrace.wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from headrace.wire.messages.sync_group import SyncGroupResponse
 
 
@@ -231,16 +226,24 @@ class Membership:
         self, member: ClassicMember, caller: Caller[JoinGroupResponse]
     ) -> Reply[JoinGroupResponse]:
         """The answer to a JoinGroup: the current generation, to its leader with all members."""
-        assert self.protocol_name is not None, "a generation has a protocol"
-        is_leader = member.member_id == self.leader_id
+        protocol_name = self.protocol_name
+        assert protocol_name is not None, "a generation has a protocol"
+        shown = self.members.values() if member.member_id == self.leader_id else ()
         response = JoinGroupResponse(
             error_code=Error.NONE,
             generation_id=self.generation_id,
             protocol_type=self.protocol_type,
-            protocol_name=self.protocol_name,
+            protocol_name=protocol_name,
             leader=self.leader_id or "",
             member_id=member.member_id,
-            members=listed_members(self.members.values(), self.protocol_name) if is_leader else [],
+            members=[
+                JoinGroupResponseMember(
+                    member_id=each.member_id,
+                    group_instance_id=each.group_instance_id,
+                    metadata=each.metadata(protocol_name),
+                )
+                for each in shown
+            ],
         )
         return Reply(caller.ticket, response)
 

@@ -9,7 +9,7 @@ behaviour  Members that ask before the leader has answered are parked. The assig
 from __future__ import annotations
 
 from headrace.coordinator.effects import Caller, Effects
-from headrace.coordinator.group.classic.answers import sync_error
+from headrace.coordinator.group.answers import sync_error
 from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.persistence import metadata_record
 from headrace.coordinator.group.classic.state import ClassicState

@@ -12,6 +12,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from headrace.coordinator.effects import Caller, Effects, Reply
+from headrace.coordinator.group.answers import join_error
 from headrace.coordinator.group.consumer.change import (
     Change,
     begin_dynamic,
@@ -91,8 +92,7 @@ def handle_join(
     is_unknown = not request.member_id
     instance_id = request.group_instance_id
     if is_unknown and instance_id is None and caller.version >= KNOWN_MEMBER_ID_SINCE:
-        refusal = join_error(Error.MEMBER_ID_REQUIRED, member_id)
-        return Effects(replies=[Reply(caller.ticket, refusal)])
+        return Effects(replies=[join_error(caller, Error.MEMBER_ID_REQUIRED, member_id)])
     if instance_id is None:
         change = begin_dynamic(group, member_id, now_ms, create=True)
     else:
@@ -218,18 +218,6 @@ def _joined(member: Member) -> JoinGroupResponse:
         protocol_name=member.classic_protocols[0][0],
         leader="",
         member_id=member.member_id,
-        members=[],
-    )
-
-
-def join_error(error: Error, member_id: str) -> JoinGroupResponse:
-    """The member did not get in."""
-    return JoinGroupResponse(
-        error_code=error,
-        generation_id=-1,
-        protocol_name="",
-        leader="",
-        member_id=member_id,
         members=[],
     )
 

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from headrace.coordinator.effects import AnyReply, Caller, Effects, Reply
+from headrace.coordinator.group.answers import join_error, sync_error
 from headrace.coordinator.group.consumer import classic_members, describe, heartbeat, offsets
 from headrace.coordinator.group.consumer.fencing import remove_members
 from headrace.coordinator.group.consumer.migration import (
@@ -113,8 +114,7 @@ class ConsumerGroup(Roster):
         try:
             return self._dismissing(classic_members.handle_join(self, request, caller, now_ms))
         except ClientFault as fault:
-            response = classic_members.join_error(fault.error, request.member_id)
-            return Effects(replies=[Reply(caller.ticket, response)])
+            return Effects(replies=[join_error(caller, fault.error, request.member_id)])
 
     def handle_sync(
         self, request: SyncGroupRequest, caller: Caller[SyncGroupResponse], now_ms: int
@@ -123,8 +123,7 @@ class ConsumerGroup(Roster):
         try:
             return classic_members.handle_sync(self, request, caller, now_ms)
         except ClientFault as fault:
-            response = SyncGroupResponse(error_code=fault.error, assignment=b"")
-            return Effects(replies=[Reply(caller.ticket, response)])
+            return Effects(replies=[sync_error(caller, fault.error)])
 
     def handle_classic_heartbeat(
         self, request: HeartbeatRequest, caller: Caller[HeartbeatResponse], now_ms: int
