@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from headrace.broker.sharing.states import ShareStart
 from headrace.broker.watching import logs
 from headrace.coordinator.group.effects import (
-    SharePartition,
     ShareStatesBegin,
     ShareStatesChange,
 )
 from headrace.coordinator.host import HostState
 from headrace.errors import ClientFault, Error
+from headrace.types import SharePartitionKey
 
 if TYPE_CHECKING:
     from headrace.broker.groups.groups import GroupHost, Groups
@@ -57,7 +57,7 @@ class ShareGroupStates:
                 return
         change.refuse(Error.NOT_COORDINATOR)
 
-    async def _ask(self, change: ShareStatesChange) -> Mapping[SharePartition, Error]:
+    async def _ask(self, change: ShareStatesChange) -> Mapping[SharePartitionKey, Error]:
         group_id = change.group_id
         try:
             if isinstance(change, ShareStatesBegin):
@@ -65,9 +65,9 @@ class ShareGroupStates:
                     partition: ShareStart(change.state_epoch, offset)
                     for partition, offset in change.start_offsets.items()
                 }
-                outcomes = await self._states.initialize(group_id, starts)
+                outcomes = await self._states.initialize(starts)
             else:
-                outcomes = await self._states.delete(group_id, sorted(change.partitions))
+                outcomes = await self._states.delete(sorted(change.partitions))
         except ClientFault as fault:
             asked = (
                 change.start_offsets if isinstance(change, ShareStatesBegin) else change.partitions

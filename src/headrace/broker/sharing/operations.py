@@ -14,9 +14,8 @@ from uuid import UUID
 from headrace.broker.net.handler import Answer
 from headrace.coordinator.effects import Caller
 from headrace.coordinator.share.shard import ShareEffects, ShareShard
-from headrace.coordinator.share.state import ShareKey
 from headrace.errors import Error
-from headrace.types import uuid_to_text
+from headrace.types import SharePartitionKey, uuid_to_text
 from headrace.wire.messages import (
     delete_share_group_state,
     initialize_share_group_state,
@@ -74,7 +73,7 @@ class Operation(NamedTuple, Generic[A, R, Response]):
     response: Callable[..., Response]
     topic_result: Callable[..., OfTopic[R]]
     refused: Callable[[int, Error], R]
-    work: Callable[[ShareShard, ShareKey, A, Caller[R], int], ShareEffects]
+    work: Callable[[ShareShard, SharePartitionKey, A, Caller[R], int], ShareEffects]
 
 
 INITIALIZE: Final = Operation(
@@ -127,7 +126,7 @@ SUMMARY: Final = Operation(
 )
 
 
-def coordinator_key(key: ShareKey) -> str:
+def coordinator_key(key: SharePartitionKey) -> str:
     """The name of a share partition by which its coordinator is found, as Kafka spells it."""
     return f"{key.group_id}:{uuid_to_text(key.topic_id)}:{key.partition}"
 
@@ -137,7 +136,7 @@ def answer(
 ) -> Answer[Response]:
     """Let the coordinators on this broker answer what another broker asks."""
     parts = [
-        (ShareKey(request.group_id, topic.topic_id, asked.partition), asked)
+        (SharePartitionKey(request.group_id, topic.topic_id, asked.partition), asked)
         for topic in request.topics
         for asked in topic.partitions
     ]

@@ -29,9 +29,9 @@ from headrace.broker.sharing.operations import (
 )
 from headrace.broker.watching import logs
 from headrace.coordinator.effects import Caller
-from headrace.coordinator.share.state import ShareKey
 from headrace.errors import ClientFault, Error
 from headrace.replica.sharing.states import SavedBatch, StateWrite
+from headrace.types import SharePartitionKey
 from headrace.wire.messages import delete_share_group_state as delete_api
 from headrace.wire.messages import initialize_share_group_state as initialize_api
 from headrace.wire.messages import read_share_group_state as read_api
@@ -53,8 +53,6 @@ _ASKED_AGAIN: Final = (
     Error.NOT_COORDINATOR,
     Error.NETWORK_EXCEPTION,
 )
-
-SharePartitionKey = tuple[UUID, int]
 
 
 class ShareStart(NamedTuple):
@@ -119,38 +117,37 @@ class ShareStates:
     # -- the group coordinator's side -------------------------------------------------------------
 
     async def initialize(
-        self, group_id: str, starts: Mapping[SharePartitionKey, ShareStart]
+        self, starts: Mapping[SharePartitionKey, ShareStart]
     ) -> dict[SharePartitionKey, Error]:
         """Begin the states of these partitions anew; FENCED_STATE_EPOCH where a newer one is."""
         parts = {
-            ShareKey(group_id, *key): initialize_api.PartitionData(
-                partition=key[1], state_epoch=start.state_epoch, start_offset=start.start_offset
+            key: initialize_api.PartitionData(
+                partition=key.partition,
+                state_epoch=start.state_epoch,
+                start_offset=start.start_offset,
             )
             for key, start in starts.items()
         }
-        return _errors(await self._ask(INITIALIZE, group_id, parts))
+        return _errors(await self._ask(INITIALIZE, parts))
 
     async def delete(
-        self, group_id: str, partitions: Collection[SharePartitionKey]
+        self, partitions: Collection[SharePartitionKey]
     ) -> dict[SharePartitionKey, Error]:
         """Forget these states; one that does not exist is as good as forgotten."""
-        parts = {
-            ShareKey(group_id, *key): delete_api.PartitionData(partition=key[1])
-            for key in partitions
-        }
-        return _errors(await self._ask(DELETE, group_id, parts))
+        parts = {key: delete_api.PartitionData(partition=key.partition) for key in partitions}
+        return _errors(await self._ask(DELETE, parts))
 
     async def summaries(
-        self, group_id: str, partitions: Collection[SharePartitionKey]
+        self, partitions: Collection[SharePartitionKey]
     ) -> dict[SharePartitionKey, ShareSummary | Error]:
         """Epochs and start offsets of these states."""
         parts = {
-            ShareKey(group_id, *key): summary_api.PartitionData(partition=key[1], leader_epoch=-1)
+            key: summary_api.PartitionData(partition=key.partition, leader_epoch=-1)
             for key in partitions
         }
-        results = await self._ask(SUMMARY, group_id, parts)
+        results = await self._ask(SUMMARY, parts)
         return {
-            (key.topic_id, key.partition): error_named(result.error_code)
+            key: error_named(result.error_code)
             if result.error_code
             else ShareSummary(
                 result.state_epoch,
@@ -163,10 +160,10 @@ class ShareStates:
 
     # -- the leader's side ------------------------------------------------------------------------
 
-    async def read(self, key: ShareKey, leader_epoch: int) -> KeptShare | Error:
+    async def read(self, key: SharePartitionKey, leader_epoch: int) -> KeptShare | Error:
         """The state for the leader of this epoch; earlier ones are fenced."""
         asked = read_api.PartitionData(partition=key.partition, leader_epoch=leader_epoch)
-        result = (await self._ask(READ, key.group_id, {key: asked}))[key]
+        result = (await self._ask(READ, {key: asked}))[key]
         if result.error_code:
             return error_named(result.error_code)
         batches = [
@@ -178,7 +175,7 @@ class ShareStates:
         return KeptShare(result.state_epoch, result.start_offset, batches)
 
     async def write(
-        self, key: ShareKey, leader_epoch: int, state_epoch: int, write: StateWrite
+        self, key: SharePartitionKey, leader_epoch: int, state_epoch: int, write: StateWrite
     ) -> Error:
         """Keep what has changed."""
         asked = write_api.PartitionData(
@@ -197,7 +194,7 @@ class ShareStates:
                 for each in write.batches
             ],
         )
-        error = error_named((await self._ask(WRITE, key.group_id, {key: asked}))[key].error_code)
+        error = error_named((await self._ask(WRITE, {key: asked}))[key].error_code)
         self.writes += 1
         self.failed_writes += bool(error)
         return error
@@ -205,16 +202,16 @@ class ShareStates:
     # -- asking -----------------------------------------------------------------------------------
 
     async def _ask(
-        self, operation: Operation[A, R, Response], group_id: str, parts: Mapping[ShareKey, A]
-    ) -> dict[ShareKey, R]:
-        results: dict[ShareKey, R] = {}
+        self, operation: Operation[A, R, Response], parts: Mapping[SharePartitionKey, A]
+    ) -> dict[SharePartitionKey, R]:
+        results: dict[SharePartitionKey, R] = {}
         left = dict(parts)
         pause_s = _FIRST_PAUSE_S
         for attempt in range(_TRIES):
             if attempt:
                 await asyncio.sleep(pause_s)
                 pause_s *= 2
-            answers = await self._ask_once(operation, group_id, left)
+            answers = await self._ask_once(operation, left)
             results |= answers
             left = {key: left[key] for key in left if answers[key].error_code in _ASKED_AGAIN}
             if not left:
@@ -222,16 +219,16 @@ class ShareStates:
         return results
 
     async def _ask_once(
-        self, operation: Operation[A, R, Response], group_id: str, parts: Mapping[ShareKey, A]
-    ) -> dict[ShareKey, R]:
+        self, operation: Operation[A, R, Response], parts: Mapping[SharePartitionKey, A]
+    ) -> dict[SharePartitionKey, R]:
         if not self.coordinators.partition_count:
             try:
                 await self.coordinators.create_topic()
             except ClientFault as fault:
                 logs.COORDINATOR.warning("__share_group_state cannot be made: %s", fault)
-        answers: dict[ShareKey, R] = {}
-        elsewhere: dict[int, dict[ShareKey, A]] = {}
-        here: dict[ShareKey, asyncio.Future[R]] = {}
+        answers: dict[SharePartitionKey, R] = {}
+        elsewhere: dict[int, dict[SharePartitionKey, A]] = {}
+        here: dict[SharePartitionKey, asyncio.Future[R]] = {}
         for key, asked in parts.items():
             try:
                 leader = self._leader_of(key)
@@ -246,15 +243,12 @@ class ShareStates:
             answers[key] = await future
         if elsewhere:
             for told in await asyncio.gather(
-                *(
-                    self._ask_peer(leader, operation, group_id, some)
-                    for leader, some in elsewhere.items()
-                )
+                *(self._ask_peer(leader, operation, some) for leader, some in elsewhere.items())
             ):
                 answers |= told
         return answers
 
-    def _leader_of(self, key: ShareKey) -> int:
+    def _leader_of(self, key: SharePartitionKey) -> int:
         index = self.coordinators.index_of(coordinator_key(key))
         image = self._metadata.image.partition(self.coordinators.topic_name, index)
         if image is None or image.leader < 0:
@@ -262,7 +256,7 @@ class ShareStates:
         return image.leader
 
     def _ask_here(
-        self, operation: Operation[A, R, Response], key: ShareKey, asked: A
+        self, operation: Operation[A, R, Response], key: SharePartitionKey, asked: A
     ) -> asyncio.Future[R]:
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         ticket = _Ticket(future, lambda error: operation.refused(key.partition, error))
@@ -281,12 +275,12 @@ class ShareStates:
         self,
         leader: int,
         operation: Operation[A, R, Response],
-        group_id: str,
-        parts: Mapping[ShareKey, A],
-    ) -> dict[ShareKey, R]:
+        parts: Mapping[SharePartitionKey, A],
+    ) -> dict[SharePartitionKey, R]:
         refused = {key: operation.refused(key.partition, Error.NETWORK_EXCEPTION) for key in parts}
         if self._peers is None:
             return refused
+        group_id = next(iter(parts)).group_id  # one group asks at a time
         topics: dict[UUID, list[A]] = {}
         for key, asked in parts.items():
             topics.setdefault(key.topic_id, []).append(asked)
@@ -305,14 +299,11 @@ class ShareStates:
             logs.COORDINATOR.warning("A share coordinator cannot be asked: %s", fault)
             return refused
         return refused | {
-            ShareKey(group_id, topic.topic_id, result.partition): result
+            SharePartitionKey(group_id, topic.topic_id, result.partition): result
             for topic in response.results
             for result in topic.partitions
         }
 
 
-def _errors(results: Mapping[ShareKey, R]) -> dict[SharePartitionKey, Error]:
-    return {
-        (key.topic_id, key.partition): error_named(result.error_code)
-        for key, result in results.items()
-    }
+def _errors(results: Mapping[SharePartitionKey, R]) -> dict[SharePartitionKey, Error]:
+    return {key: error_named(result.error_code) for key, result in results.items()}

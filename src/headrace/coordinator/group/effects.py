@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
-from uuid import UUID
 
 from headrace.coordinator.effects import Effects, Reply
 from headrace.coordinator.group.records import GroupRecord
 from headrace.errors import Error
+from headrace.types import SharePartitionKey
 from headrace.wire.messages.alter_share_group_offsets import AlterShareGroupOffsetsResponse
 from headrace.wire.messages.delete_groups import DeletableGroupResult
 from headrace.wire.messages.delete_share_group_offsets import DeleteShareGroupOffsetsResponse
-
-SharePartition: TypeAlias = tuple[UUID, int]
-"""A partition that a share group reads: the id of its topic, its number."""
 
 
 class ShareStatesBegin(NamedTuple):
@@ -30,7 +27,7 @@ class ShareStatesBegin(NamedTuple):
 
     group_id: str
     state_epoch: int
-    start_offsets: Mapping[SharePartition, int]
+    start_offsets: Mapping[SharePartitionKey, int]
     reply: Reply[AlterShareGroupOffsetsResponse] | None = None
 
     def refuse(self, error: Error, /) -> None:
@@ -42,7 +39,7 @@ class ShareStatesEnd(NamedTuple):
     """Share partitions of a group whose durable state is to be forgotten, perhaps with it."""
 
     group_id: str
-    partitions: frozenset[SharePartition]
+    partitions: frozenset[SharePartitionKey]
     reply: Reply[DeleteShareGroupOffsetsResponse] | Reply[DeletableGroupResult] | None = None
 
     def refuse(self, error: Error, /) -> None:

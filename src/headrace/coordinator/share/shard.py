@@ -28,7 +28,6 @@ from headrace.coordinator.share.records import (
 from headrace.coordinator.share.redundancy import Redundancy
 from headrace.coordinator.share.state import (
     NO_START,
-    ShareKey,
     ShareState,
     combine,
     from_snapshot,
@@ -41,6 +40,7 @@ from headrace.coordinator.share.state import (
 from headrace.coordinator.timers import Timers
 from headrace.coordinator.topics import Topics
 from headrace.errors import CorruptData, Error
+from headrace.types import SharePartitionKey
 from headrace.wire.messages import delete_share_group_state as delete_api
 from headrace.wire.messages import initialize_share_group_state as initialize_api
 from headrace.wire.messages import read_share_group_state as read_api
@@ -73,11 +73,11 @@ class ShareShard:
         self.timers = Timers()
         self.redundancy = Redundancy()
         self._topics = topics
-        self._states: dict[ShareKey, ShareState] = {}
-        self._updates: dict[ShareKey, int] = {}  # since the last snapshot
+        self._states: dict[SharePartitionKey, ShareState] = {}
+        self._updates: dict[SharePartitionKey, int] = {}  # since the last snapshot
 
     @property
-    def states(self) -> Mapping[ShareKey, ShareState]:
+    def states(self) -> Mapping[SharePartitionKey, ShareState]:
         return MappingProxyType(self._states)
 
     # -- replaying --------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ class ShareShard:
     ) -> None:
         """Let the shard know what a record says; CorruptData if it can say nothing."""
         recorded = record.key
-        key = ShareKey(recorded.group_id, recorded.topic_id, recorded.partition)
+        key = SharePartitionKey(recorded.group_id, recorded.topic_id, recorded.partition)
         self.redundancy.on_record(offset)
         known = self._states.get(key)
         match record:
@@ -137,7 +137,7 @@ class ShareShard:
 
     def handle_initialize(
         self,
-        key: ShareKey,
+        key: SharePartitionKey,
         asked: initialize_api.PartitionData,
         caller: Caller[initialize_api.PartitionResult],
         now_ms: int,
@@ -167,7 +167,7 @@ class ShareShard:
 
     def handle_read(
         self,
-        key: ShareKey,
+        key: SharePartitionKey,
         asked: read_api.PartitionData,
         caller: Caller[read_api.PartitionResult],
         now_ms: int,
@@ -207,7 +207,7 @@ class ShareShard:
 
     def handle_write(
         self,
-        key: ShareKey,
+        key: SharePartitionKey,
         asked: write_api.PartitionData,
         caller: Caller[write_api.PartitionResult],
         now_ms: int,
@@ -236,7 +236,7 @@ class ShareShard:
 
     def handle_delete(
         self,
-        key: ShareKey,
+        key: SharePartitionKey,
         _asked: delete_api.PartitionData,
         caller: Caller[delete_api.PartitionResult],
         _now_ms: int,
@@ -248,7 +248,7 @@ class ShareShard:
 
     def handle_summary(
         self,
-        key: ShareKey,
+        key: SharePartitionKey,
         _asked: summary_api.PartitionData,
         caller: Caller[summary_api.PartitionResult],
         _now_ms: int,
@@ -269,7 +269,7 @@ class ShareShard:
 
     # -- deciding ---------------------------------------------------------------------------------
 
-    def _fault(self, key: ShareKey) -> tuple[Error, str | None]:
+    def _fault(self, key: SharePartitionKey) -> tuple[Error, str | None]:
         """Why there can be no state of this name."""
         if key.partition < 0:
             return Error.INVALID_REQUEST, "a partition has no negative number"
@@ -278,14 +278,14 @@ class ShareShard:
             return Error.UNKNOWN_TOPIC_OR_PARTITION, "the topic has no such partition"
         return Error.NONE, None
 
-    def _unreadable(self, key: ShareKey) -> tuple[Error, str | None]:
+    def _unreadable(self, key: SharePartitionKey) -> tuple[Error, str | None]:
         """Why a state can be neither read nor written."""
         if key not in self._states:
             return Error.INVALID_REQUEST, "the share partition is not initialized"
         return self._fault(key)
 
     def _changed(
-        self, key: ShareKey, known: ShareState, change: ShareState, now_ms: int
+        self, key: SharePartitionKey, known: ShareState, change: ShareState, now_ms: int
     ) -> ShareRecord:
         """An update, or a snapshot where there were enough updates."""
         if self._updates[key] < self.settings.updates_per_snapshot:
@@ -296,7 +296,7 @@ class ShareShard:
         )
         return self._snapshot(key, state, now_ms)
 
-    def _snapshot(self, key: ShareKey, state: ShareState, now_ms: int) -> ShareRecord:
+    def _snapshot(self, key: SharePartitionKey, state: ShareState, now_ms: int) -> ShareRecord:
         state = state._replace(snapshot_epoch=state.snapshot_epoch + 1, write_ms=now_ms)
         return snapshot_record(key, state)
 

@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple, Protocol
-from uuid import UUID
 
 from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.share.records import (
@@ -17,17 +16,10 @@ from headrace.coordinator.share.records import (
     ShareUpdateKey,
     ShareUpdateValue,
 )
+from headrace.types import SharePartitionKey
 
 NO_START: Final = -1
 """The start offset of a share partition of which nothing was read yet."""
-
-
-class ShareKey(NamedTuple):
-    """A partition as one group sees it."""
-
-    group_id: str
-    topic_id: UUID
-    partition: int
 
 
 class StateBatch(NamedTuple):
@@ -122,7 +114,7 @@ def _recorded(batches: Iterable[StateBatch]) -> list[RecordedBatch]:
     ]
 
 
-def snapshot_record(key: ShareKey, state: ShareState) -> ShareRecord:
+def snapshot_record(key: SharePartitionKey, state: ShareState) -> ShareRecord:
     """All of a state as a record."""
     return StateRecord(
         ShareSnapshotKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition),
@@ -139,7 +131,7 @@ def snapshot_record(key: ShareKey, state: ShareState) -> ShareRecord:
     )
 
 
-def update_record(key: ShareKey, change: ShareState) -> ShareRecord:
+def update_record(key: SharePartitionKey, change: ShareState) -> ShareRecord:
     """What changed since the last record; epochs of the state stay as they are."""
     return StateRecord(
         ShareUpdateKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition),
@@ -153,7 +145,7 @@ def update_record(key: ShareKey, change: ShareState) -> ShareRecord:
     )
 
 
-def tombstone(key: ShareKey) -> ShareRecord:
+def tombstone(key: SharePartitionKey) -> ShareRecord:
     """The record after which a share partition is unknown."""
     return StateRecord(
         ShareSnapshotKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition),

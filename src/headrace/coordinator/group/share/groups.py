@@ -17,7 +17,6 @@ from headrace.coordinator.effects import (
 )
 from headrace.coordinator.group.effects import (
     GroupEffects,
-    SharePartition,
     ShareStatesBegin,
     ShareStatesChange,
 )
@@ -30,6 +29,7 @@ from headrace.coordinator.group.share_records import ShareGroupKey, ShareGroupMe
 from headrace.coordinator.timers import Timers
 from headrace.coordinator.topics import Topics
 from headrace.errors import ClientFault, Error
+from headrace.types import SharePartitionKey
 from headrace.wire.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsResponse,
@@ -180,7 +180,7 @@ class ShareGroups:
     # -- what the share coordinator has done -----------------------------------------------------
 
     def on_states_changed(
-        self, change: ShareStatesChange, outcomes: Mapping[SharePartition, Error], now_ms: int
+        self, change: ShareStatesChange, outcomes: Mapping[SharePartitionKey, Error], now_ms: int
     ) -> GroupEffects:
         """What was asked for has happened, or has failed: write it, and answer whoever waits."""
         group = self._groups.get(change.group_id)
@@ -190,7 +190,7 @@ class ShareGroups:
         if isinstance(change, ShareStatesBegin):
             effects = initialization.on_begun(group, change, outcomes, now_ms)
             if change.reply is not None:
-                offsets.note_alter_outcomes(change.reply.response, outcomes)
+                offsets.note_alter_outcomes(group.group_id, change.reply.response, outcomes)
                 effects.replies.append(change.reply)
             return effects
         return offsets.on_ended(group, change, outcomes)

@@ -17,13 +17,13 @@ from headrace.coordinator.effects import (
 )
 from headrace.coordinator.group.effects import (
     GroupEffects,
-    SharePartition,
     ShareStatesBegin,
     ShareStatesEnd,
 )
 from headrace.coordinator.group.share.partitions import TopicShare
 from headrace.coordinator.group.share.roster import ShareRoster
 from headrace.errors import Error
+from headrace.types import SharePartitionKey
 
 BY_SETTING: Final = -1  # the start offset follows share.auto.offset.reset
 RETRY_AFTER_MS: Final = 1_000
@@ -40,11 +40,14 @@ def missing_partitions(
         topic_id = group.topics.topic_id(name)
         if topic_id is None or topic_id in group.ending:
             continue
-        numbers = frozenset(
-            number
+        keys = (
+            SharePartitionKey(group.group_id, topic_id, number)
             for number in range(group.topics.partition_count(name))
-            if (topic_id, number) not in group.beginning
-            and not group.partitions.is_initialized((topic_id, number))
+        )
+        numbers = frozenset(
+            key.partition
+            for key in keys
+            if key not in group.beginning and not group.partitions.is_initialized(key)
         )
         if numbers:
             missing[topic_id] = TopicShare(name, numbers)
@@ -64,7 +67,7 @@ def is_repetition(group: ShareRoster, shares: Mapping[UUID, TopicShare]) -> bool
 def begin(group: ShareRoster, shares: Mapping[UUID, TopicShare], state_epoch: int) -> GroupEffects:
     """Let these partitions be initialized where the setting says."""
     starts = {
-        (topic_id, number): BY_SETTING
+        SharePartitionKey(group.group_id, topic_id, number): BY_SETTING
         for topic_id in sorted(shares)
         for number in sorted(shares[topic_id].partitions)
     }
@@ -78,7 +81,7 @@ def begin(group: ShareRoster, shares: Mapping[UUID, TopicShare], state_epoch: in
 def on_begun(
     group: ShareRoster,
     change: ShareStatesBegin,
-    outcomes: Mapping[SharePartition, Error],
+    outcomes: Mapping[SharePartitionKey, Error],
     now_ms: int,
 ) -> GroupEffects:
     """The share coordinator has answered: what it has initialized may be assigned.
@@ -102,8 +105,9 @@ def forget_topics(group: ShareRoster, gone: set[UUID]) -> GroupEffects:
     """These topics have been deleted: so is what the group knew of them."""
     if not gone:
         return Effects()
-    held = frozenset(each for each in group.partitions.may_have_state() if each[0] in gone)
-    for each in [each for each in group.beginning if each[0] in gone]:
+    states = group.partitions.may_have_state(group.group_id)
+    held = frozenset(each for each in states if each.topic_id in gone)
+    for each in [each for each in group.beginning if each.topic_id in gone]:
         del group.beginning[each]
     group.ending -= gone
     after = group.partitions.without(gone)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
-from headrace.coordinator.group.effects import SharePartition
 from headrace.coordinator.group.modern.roster import ModernRoster
 from headrace.coordinator.group.modern.state import GroupState
 from headrace.coordinator.group.records import GroupRecord
@@ -33,6 +32,7 @@ from headrace.coordinator.group.share_records import (
 from headrace.coordinator.timers import Timers
 from headrace.coordinator.topics import Topics
 from headrace.errors import CorruptData
+from headrace.types import SharePartitionKey
 
 
 class ShareRoster(ModernRoster[ShareMember]):
@@ -49,7 +49,7 @@ class ShareRoster(ModernRoster[ShareMember]):
         super().__init__(group_id, settings, timers, topics)
         self.partitions = StatePartitions()
         # What is not in the log. The state epoch with which each partition is being initialized:
-        self.beginning: dict[SharePartition, int] = {}
+        self.beginning: dict[SharePartitionKey, int] = {}
         self.ending: set[UUID] = set()  # topics whose state is being deleted
         self.retry_at_ms = 0  # an initialization failed: not again before this
         self.living_topics: set[UUID] = set()  # topics of the group that existed when last seen
