@@ -33,6 +33,14 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
+class SharePartitionKey(NamedTuple):
+    """A partition as one share group sees it."""
+
+    group_id: str
+    topic_id: UUID
+    partition: int
+
+
 def uuid_to_text(value: UUID) -> str:
     """Kafka writes ids as 22 characters of URL-safe base64 without padding."""
     return urlsafe_b64encode(value.bytes).rstrip(b"=").decode()

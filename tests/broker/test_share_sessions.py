@@ -9,6 +9,7 @@ import pytest
 
 from headrace.broker.sharing.sessions import SessionName, ShareSession, ShareSessions
 from headrace.errors import ClientFault, Error
+from headrace.types import SharePartitionKey
 
 ORDERS = UUID(int=1)
 
@@ -82,14 +83,18 @@ def test_an_old_connection_does_not_close_a_new_session() -> None:
     world.sessions.resume(session.name, 1)
 
 
+def key(index: int) -> SharePartitionKey:
+    return SharePartitionKey("g", ORDERS, index)
+
+
 def test_partitions_take_turns() -> None:
     """Each request begins with another one."""
     session = ShareSession(SessionName("g", "a"), Line())  # type: ignore[arg-type]
-    session.update([(ORDERS, index) for index in range(3)], [])
+    session.update([key(index) for index in range(3)], [])
     firsts = set()
     for epoch in range(1, 4):
         session.epoch = epoch
         firsts.add(session.in_turn()[0])
     assert len(firsts) == 3
-    session.update([], [(ORDERS, 0), (ORDERS, 1)])
-    assert session.in_turn() == [(ORDERS, 2)]
+    session.update([], [key(0), key(1)])
+    assert session.in_turn() == [key(2)]

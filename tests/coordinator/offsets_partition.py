@@ -21,6 +21,7 @@ from headrace.wire.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from tests.coordinator.known_topics import KnownTopics
+from tests.coordinator.tickets import Ticket, opened
 from tests.settings import group_settings
 
 NOW_MS = 1_700_000_000_000
@@ -79,7 +80,8 @@ class OffsetsPartition:
     def restart(self) -> None:
         """Another broker loads the partition; who still waits here is told so."""
         for reply in self.shard.abandon(Error.NOT_COORDINATOR):
-            self.answers[reply.ticket] = reply.response
+            ticket, response = opened(reply)
+            self.answers[ticket] = response
         self._loaded()
 
     def compact(self) -> None:
@@ -94,16 +96,16 @@ class OffsetsPartition:
         self.log = kept
         self.restart()
 
-    def perform(self, effects: Effects) -> None:
+    def perform(self, effects: Effects[Any, Any]) -> None:
         """Let happen what the shard asked for."""
-        assert not effects.send
         for record in effects.records:
             key, value = encode_record(record)
             self.log.append(Written(key, value, effects.transaction))
             self._replay(len(self.log) - 1)
         for reply in effects.replies:
-            assert reply.ticket not in self.answers, "answered twice"
-            self.answers[reply.ticket] = reply.response
+            ticket, response = opened(reply)
+            assert ticket not in self.answers, "answered twice"
+            self.answers[ticket] = response
 
     def end_transaction(self, producer: ProducerIdentity, *, commit: bool) -> None:
         self.log.append(Written(b"", None, producer, commit))
@@ -125,7 +127,7 @@ class OffsetsPartition:
     def begin(self, handler: str, request: Any, version: int = LATEST, **options: Any) -> int:
         """Send something; the ticket may be answered later."""
         self._tickets += 1
-        caller = Caller(self._tickets, "client", "/127.0.0.1", version)
+        caller: Caller[Any] = Caller(Ticket(self._tickets), "client", "/127.0.0.1", version)
         handle = getattr(self.shard, f"handle_{handler}")
         self.perform(handle(request, caller, self.now_ms, **options))
         return self._tickets

@@ -9,6 +9,7 @@ from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group import protocol
 from headrace.coordinator.group import records as group
 from headrace.coordinator.group import share_records as share
+from headrace.coordinator.group.modern import records as modern
 from headrace.coordinator.transaction import records as transaction
 
 NOW_MS: Final = 1_700_000_000_000
@@ -119,7 +120,7 @@ CURRENT_ASSIGNMENT: Final = StateRecord(
     ),
 )
 
-_SHARED: Final = share.SharedPartitions(topic_id=TOPIC_ID, partitions=[0, 1])
+_SHARED: Final = modern.TargetPartitions(topic_id=TOPIC_ID, partitions=[0, 1])
 SHARE_RECORDS: Final = (
     StateRecord(
         share.ShareGroupMemberMetadataKey(group_id="sg", member_id="m1"),
@@ -136,13 +137,11 @@ SHARE_RECORDS: Final = (
     ),
     StateRecord(
         share.ShareGroupTargetAssignmentMetadataKey(group_id="sg"),
-        share.ShareGroupTargetAssignmentMetadataValue(
-            assignment_epoch=4, assignment_timestamp=NOW_MS
-        ),
+        modern.TargetAssignmentMetadataValue(assignment_epoch=4, assignment_timestamp=NOW_MS),
     ),
     StateRecord(
         share.ShareGroupTargetAssignmentMemberKey(group_id="sg", member_id="m1"),
-        share.ShareGroupTargetAssignmentMemberValue(topic_partitions=[_SHARED]),
+        modern.TargetAssignmentMemberValue(topic_partitions=[_SHARED]),
     ),
     StateRecord(
         share.ShareGroupCurrentMemberAssignmentKey(group_id="sg", member_id="m1"),
@@ -189,14 +188,12 @@ GROUP_RECORDS: Final = (
     CLASSIC_MEMBER,
     StateRecord(
         group.ConsumerGroupTargetAssignmentMetadataKey(group_id="cg"),
-        group.ConsumerGroupTargetAssignmentMetadataValue(
-            assignment_epoch=3, assignment_timestamp=NOW_MS
-        ),
+        modern.TargetAssignmentMetadataValue(assignment_epoch=3, assignment_timestamp=NOW_MS),
     ),
     StateRecord(
         group.ConsumerGroupTargetAssignmentMemberKey(group_id="cg", member_id="m1"),
-        group.ConsumerGroupTargetAssignmentMemberValue(
-            topic_partitions=[group.TargetPartitions(topic_id=TOPIC_ID, partitions=[0, 1])]
+        modern.TargetAssignmentMemberValue(
+            topic_partitions=[modern.TargetPartitions(topic_id=TOPIC_ID, partitions=[0, 1])]
         ),
     ),
     CURRENT_ASSIGNMENT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_the_example_of_transactions() -> None:
     ("page", "records"),
     [("consumer-offsets.md", GROUP_RECORDS), ("transaction-state.md", TRANSACTION_RECORDS)],
 )
-def test_every_field_is_named(page: str, records: tuple[StateRecord, ...]) -> None:
+def test_every_field_is_named(page: str, records: tuple[StateRecord[Any, Any], ...]) -> None:
     """No field of a key or value is missing on the page."""
     text = (PAGES / page).read_text()
     for record in records:

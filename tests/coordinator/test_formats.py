@@ -27,12 +27,12 @@ from tests.coordinator.state_records import (
     TRANSACTION_RECORDS,
 )
 
-Decode = Callable[[bytes | None, bytes | None], StateRecord | None]
+Decode = Callable[[bytes | None, bytes | None], StateRecord[Any, Any] | None]
 DECODERS = [group.decode_record, transaction.decode_record]
 
 
 @pytest.mark.parametrize("record", GROUP_RECORDS, ids=lambda record: type(record.key).__name__)
-def test_group_records_come_back(record: StateRecord) -> None:
+def test_group_records_come_back(record: StateRecord[Any, Any]) -> None:
     """Every type of `__consumer_offsets` reads as it was written, and so does its tombstone."""
     key, value = group.encode_record(record)
     assert group.decode_record(key, value) == record
@@ -42,7 +42,7 @@ def test_group_records_come_back(record: StateRecord) -> None:
 
 
 @pytest.mark.parametrize("record", TRANSACTION_RECORDS)
-def test_transaction_records_come_back(record: StateRecord) -> None:
+def test_transaction_records_come_back(record: StateRecord[Any, Any]) -> None:
     """The only type of `__transaction_state`, with and without its tagged fields."""
     key, value = transaction.encode_record(record)
     assert transaction.decode_record(key, value) == record
@@ -100,7 +100,7 @@ def test_classic_groups_of_every_age_are_read(version: int) -> None:
     key, _ = group.encode_record(CLASSIC_GROUP)
     found = group.decode_record(key, value_bytes(CLASSIC_GROUP.value, version))
     assert found is not None
-    assert found.value is not None
+    assert isinstance(found.value, group.GroupMetadataValue)
     (member,) = found.value.members
     assert found.value.current_state_timestamp == (NOW_MS if version >= 2 else NO_TIMESTAMP)
     assert member.rebalance_timeout == (300_000 if version >= 1 else -1)
@@ -152,7 +152,7 @@ def test_any_bytes_at_all(decode: Decode, key: bytes, value: bytes | None) -> No
 
 
 @given(st.sampled_from([*GROUP_RECORDS, *TRANSACTION_RECORDS]), st.data())
-def test_damaged_records(record: StateRecord, data: st.DataObject) -> None:
+def test_damaged_records(record: StateRecord[Any, Any], data: st.DataObject) -> None:
     """A true record with some bytes changed or cut off fails in no other way."""
     records = transaction if record in TRANSACTION_RECORDS else group
     key, value = records.encode_record(record)

@@ -6,16 +6,10 @@ import errno
 from typing import Any
 from uuid import UUID
 
-from headrace.broker.transactions.transactions import STATE
-from headrace.coordinator.effects import (
-    Caller,
-    Effects,
-    Reply,
-    ShareStatesChange,
-    ShareStatesEnd,
-    TransactionMarkers,
-)
+from headrace.coordinator.effects import Caller, Effects, Reply
+from headrace.coordinator.group.effects import ShareStatesEnd
 from headrace.coordinator.host import Host, HostState
+from headrace.coordinator.transaction.records import FORMATS, TransactionRecord
 from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.errors import Error
 from headrace.log import PartitionLog
@@ -24,6 +18,7 @@ from headrace.replica.leadership import Leadership
 from headrace.replica.partition import Partition
 from headrace.testing import MemoryDisk
 from headrace.types import TopicPartition
+from headrace.wire.messages.delete_groups import DeletableGroupResult
 from headrace.wire.messages.init_producer_id import InitProducerIdRequest
 from tests.settings import log_config, transaction_settings
 
@@ -51,26 +46,22 @@ class World:
     def __init__(self, *, flush_messages: int = 1 << 62) -> None:
         self.disk = MemoryDisk(folders=["/data"])
         self.notes: list[str] = []
-        self.changes: list[ShareStatesChange] = []
+        self.sent: list[Any] = []
         self.config = log_config(flush_messages=flush_messages, cleanup_policy=("compact",))
         self.log = PartitionLog.create(self.disk, FOLDER, WHERE, UUID(int=7), self.config, NOW_MS)
         self.host = self.new_host()
         self.load()
 
-    def new_host(self) -> Host[TransactionShard]:
+    def new_host(self) -> Host[TransactionShard, TransactionRecord, Any]:
         partition = Partition(WHERE, UUID(int=7), self.log, broker_id=1)
         partition.lead(Leadership(1, 0, 0, (1,), (1,)), NOW_MS)
 
-        def send(_host: Host[TransactionShard], _markers: TransactionMarkers) -> None:
-            raise AssertionError("nothing ends in these tests")
-
         return Host(
-            STATE,
+            FORMATS,
             partition,
             lambda: TransactionShard(transaction_settings(), 0, iter(range(1000)).__next__),
-            send=send,
+            send=lambda _, what: self.sent.append(what),
             written=lambda appended: None,
-            change_share_states=lambda _, change: self.changes.append(change),
             note=self.notes.append,
         )
 
@@ -133,12 +124,14 @@ def test_a_reader_is_not_told_what_is_not_committed() -> None:
     assert ticket.told == []
 
 
-def deletion(world: World, ticket: Ticket) -> Effects:
+def deletion(world: World, ticket: Ticket) -> Effects[Any, Any]:
     """Something to write, and then to ask of a share coordinator, before the ticket is answered."""
     request = InitProducerIdRequest(transactional_id="a", transaction_timeout_ms=60_000)
     caller = Caller(Ticket(), "c", "/h", 4)
     effects = world.host.shard.handle_init_producer_id(request, caller, NOW_MS)
-    effects.share_states.append(ShareStatesEnd("g", frozenset(), Reply(ticket, None)))
+    answer = DeletableGroupResult(group_id="g", error_code=Error.NONE)
+    sends: list[Any] = effects.sends
+    sends.append(ShareStatesEnd("g", frozenset(), Reply(ticket, answer)))
     return effects
 
 
@@ -147,10 +140,10 @@ def test_share_coordinators_are_asked_when_the_records_are_committed() -> None:
     world = World(flush_messages=1)
     ticket = Ticket()
     world.host.perform(deletion(world, ticket), NOW_MS)
-    assert world.changes == []
+    assert world.sent == []
     world.log.flush()
     world.host.partition.on_flushed(world.log.log_end_offset)  # type: ignore[attr-defined]
-    assert [change.group_id for change in world.changes] == ["g"]
+    assert [change.group_id for change in world.sent] == ["g"]
     assert ticket.told == []
 
 
@@ -162,7 +155,7 @@ def test_who_waits_for_a_share_coordinator_that_is_not_asked_is_told() -> None:
     world.disk.fail_at(1, OSError(errno.ENOSPC, "No space left on device"))
     world.host.perform(effects, NOW_MS)
     assert ticket.told == [Error.COORDINATOR_NOT_AVAILABLE]
-    assert world.changes == []
+    assert world.sent == []
 
 
 def test_a_log_that_cannot_be_written_changes_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -26,6 +27,7 @@ from headrace.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 from tests.coordinator.known_topics import KnownTopics
+from tests.coordinator.tickets import Ticket, opened
 
 NOW_MS = 1_700_000_000_000
 METADATA_MAX_SIZE = 8
@@ -66,13 +68,13 @@ def commit(
     version: int = 9,
     check: GroupCheck = everybody,
     retention_time_ms: int = -1,
-) -> Effects:
+) -> Effects[Any, Any]:
     request = OffsetCommitRequest(
         group_id="g", member_id="", retention_time_ms=retention_time_ms, topics=list(topics)
     )
     return handle_offset_commit(
         request,
-        Caller("ticket", "client", "/127.0.0.1", version),
+        Caller(Ticket(7), "client", "/127.0.0.1", version),
         TOPICS,
         check=check,
         metadata_max_size=METADATA_MAX_SIZE,
@@ -80,12 +82,13 @@ def commit(
     )
 
 
-def outcomes(effects: Effects) -> list[tuple[str, int, str]]:
+def outcomes(effects: Effects[Any, Any]) -> list[tuple[str, int, str]]:
     (reply,) = effects.replies
-    assert reply.ticket == "ticket"
+    ticket, response = opened(reply)
+    assert ticket == 7
     return [
         (each.name, outcome.partition_index, Error(outcome.error_code).name)
-        for each in reply.response.topics
+        for each in response.topics
         for outcome in each.partitions
     ]
 
@@ -132,8 +135,8 @@ def test_topic_ids() -> None:
         topic("", partition(0), topic_id=UUID(int=99)),
         version=10,
     )
-    (reply,) = effects.replies
-    answers = [(each.topic_id, each.partitions[0].error_code) for each in reply.response.topics]
+    _, response = opened(effects.replies[0])
+    answers = [(each.topic_id, each.partitions[0].error_code) for each in response.topics]
     assert answers == [(ORDERS_ID, Error.NONE), (UUID(int=99), Error.UNKNOWN_TOPIC_ID)]
     assert [record.key.topic for record in effects.records] == ["orders"]
 
@@ -183,7 +186,7 @@ def test_a_partition_that_a_member_no_longer_has() -> None:
     assert effects.records == []
 
 
-def commit_in_transaction(check: GroupCheck = everybody, *, index: int = 0) -> Effects:
+def commit_in_transaction(check: GroupCheck = everybody, *, index: int = 0) -> Effects[Any, Any]:
     request = TxnOffsetCommitRequest(
         transactional_id="t",
         group_id="g",
@@ -205,7 +208,7 @@ def commit_in_transaction(check: GroupCheck = everybody, *, index: int = 0) -> E
     )
     return handle_txn_offset_commit(
         request,
-        Caller("ticket", "client", "/127.0.0.1", 3),
+        Caller(Ticket(7), "client", "/127.0.0.1", 3),
         TOPICS,
         check=check,
         metadata_max_size=METADATA_MAX_SIZE,

@@ -46,7 +46,9 @@ class History:
         self.end += 1
 
     def delete(self, partition: TopicPartition = P0, *, group: str = "g") -> None:
-        self.offsets.replay(tombstone(group, partition).key, None, self.end, None)
+        key = tombstone(group, partition).key
+        assert isinstance(key, OffsetCommitKey)
+        self.offsets.replay(key, None, self.end, None)
         self.end += 1
 
     def finish(self, producer: int, *, commit: bool) -> None:

@@ -46,7 +46,7 @@ from tests.kafka.apache_kafka import ApacheKafka
 from tests.settings import log_config
 
 PRINTED = re.compile(r"key: (\{.*\}) payload: (.*)$", re.MULTILINE)
-Encode = Callable[[StateRecord], tuple[bytes, bytes | None]]
+Encode = Callable[[StateRecord[Any, Any]], tuple[bytes, bytes | None]]
 
 
 def camel_case(name: str) -> str:
@@ -71,7 +71,7 @@ def as_json(value: Any, version: int) -> Any:
     return uuid_to_text(value) if isinstance(value, UUID) else value
 
 
-def printed_value(record: StateRecord, version: int) -> Any:
+def printed_value(record: StateRecord[Any, Any], version: int) -> Any:
     printed = as_json(record.value, version)
     if isinstance(record.value, group.GroupMetadataValue):
         # The tool also decodes what the members of a classic group said to each other.
@@ -82,7 +82,9 @@ def printed_value(record: StateRecord, version: int) -> Any:
     return printed
 
 
-def written(folder: Path, topic: str, encode: Encode, records: Sequence[StateRecord]) -> Path:
+def written(
+    folder: Path, topic: str, encode: Encode, records: Sequence[StateRecord[Any, Any]]
+) -> Path:
     """A log with each of these records followed by its tombstone."""
     path = folder / f"{topic}-0"
     partition = TopicPartition(topic, 0)
@@ -125,7 +127,7 @@ def test_kafka_reads_every_record_type(
     topic: str,
     flag: str,
     encode: Encode,
-    records: Sequence[StateRecord],
+    records: Sequence[StateRecord[Any, Any]],
 ) -> None:
     """Types, versions and all fields, null where we mean null, and tombstones."""
     folder = written(tmp_path, topic, encode, records)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from confluent_kafka import Producer
@@ -28,7 +29,7 @@ _TOPIC_ID = UUID(int=0x0123456789ABCDEF0123456789ABCDEF)
 _NOW_MS = 1_700_000_000_000
 
 
-def _group_states() -> list[StateRecord]:
+def _group_states() -> list[StateRecord[Any, Any]]:
     subscription = ConsumerProtocolSubscription(topics=["orders"], user_data=None)
     assignment = ConsumerProtocolAssignment(
         assigned_partitions=[TopicPartitions(topic="orders", partitions=[0, 1])]
@@ -83,7 +84,7 @@ def _group_states() -> list[StateRecord]:
     ]
 
 
-def _transaction_states() -> list[StateRecord]:
+def _transaction_states() -> list[StateRecord[Any, Any]]:
     topic = transactions.TransactionTopic(topic="orders", partition_ids=[0, 2])
     value = transactions.TransactionLogValue(
         producer_id=1000,
@@ -108,7 +109,7 @@ def _transaction_states() -> list[StateRecord]:
     return [StateRecord(key, empty), StateRecord(key, value), StateRecord(key, None)]
 
 
-def _share_states() -> list[StateRecord]:
+def _share_states() -> list[StateRecord[Any, Any]]:
     batch = share_state.RecordedBatch(
         first_offset=10, last_offset=19, delivery_state=2, delivery_count=1
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from headrace.broker.groups.groups import OFFSETS
+from headrace.broker.groups.groups import GroupHost
 from headrace.broker.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
@@ -28,11 +28,11 @@ from headrace.broker.handlers import (
 )
 from headrace.broker.net.call import LATER
 from headrace.broker.net.handler import Bound
-from headrace.broker.transactions.transactions import STATE
-from headrace.coordinator.effects import TransactionMarkers
+from headrace.coordinator.group.effects import ShareStatesChange
+from headrace.coordinator.group.records import FORMATS as GROUP_FORMATS
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.group.shard import GroupShard
-from headrace.coordinator.host import Host
+from headrace.coordinator.transaction.records import FORMATS as TRANSACTION_FORMATS
 from headrace.coordinator.transaction.settings import TransactionSettings
 from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.errors import ClientFault, Error
@@ -104,12 +104,12 @@ class SimulatedBroker:
             schedule.now_ms,
         )
         self.groups: Shards[GroupShard] = Shards(
-            OFFSETS,
+            GROUP_FORMATS,
             constitution.offsets_partitions,
             self.storage,
             schedule,
             new_shard=lambda: new_group_shard(constitution),
-            send=_groups_end_nothing,
+            send=_share_nothing,
             is_dead=lambda: self.is_dead,
         )
         self._writes = Writes(
@@ -120,7 +120,7 @@ class SimulatedBroker:
             lambda: schedule.now_ms,
         )
         self.transactions: Shards[TransactionShard] = Shards(
-            STATE,
+            TRANSACTION_FORMATS,
             constitution.transaction_partitions,
             self.storage,
             schedule,
@@ -213,5 +213,5 @@ def new_transaction_shard(constitution: Constitution) -> TransactionShard:
     return TransactionShard(constitution.transaction_settings, 0, constitution.new_producer_id)
 
 
-def _groups_end_nothing(_host: Host[GroupShard], markers: TransactionMarkers) -> None:
-    fail("markers", f"a group shard sends {markers}")
+def _share_nothing(_host: GroupHost, change: ShareStatesChange) -> None:
+    fail("share-groups", f"a group shard sends {change}")

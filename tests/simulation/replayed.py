@@ -7,26 +7,24 @@ requests, members that are joining) is not compared: clients repeat that.
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from headrace.coordinator.effects import ProducerIdentity
 from headrace.coordinator.group.classic import ClassicGroup, ClassicState
 from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.shard import GroupShard
-from headrace.coordinator.host import Host, Shard
+from headrace.coordinator.host import Host, S
 from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.records.batch import split_batches
 from headrace.records.control import parse_control
 from headrace.records.record import iterate
 from tests.simulation.failure import fail
 
-S = TypeVar("S", bound=Shard)
-
 
 class Shadow(Generic[S]):
     """A shard that only reads."""
 
-    def __init__(self, host: Host[S], empty: S) -> None:
+    def __init__(self, host: Host[S, Any, Any], empty: S) -> None:
         self.shard = empty
         self._host = host
         self._position = host.partition.log.log_start_offset
@@ -47,17 +45,15 @@ class Shadow(Generic[S]):
         return concerned
 
     def _replay(self, header: Any, record: Any, producer: ProducerIdentity) -> set[str]:
-        topic = self._host.topic
         if header.is_control:
             marker = parse_control(record)
             if marker is not None:
-                topic.end_transaction(self.shard, producer, marker.commit)
+                self.shard.replay_end_transaction(producer, marker.commit)
             return set(getattr(self.shard, "groups", ()))
-        decoded = topic.decode(record.key, record.value)
+        decoded = self._host.topic.decode(record.key, record.value)
         assert decoded is not None, "every record of an internal topic is known"
-        topic.replay(
-            self.shard, decoded, record.offset, producer if header.is_transactional else None
-        )
+        within = producer if header.is_transactional else None
+        self.shard.replay(decoded, offset=record.offset, transaction=within)
         key = decoded.key
         for name in ("group", "group_id", "transactional_id"):
             if hasattr(key, name):

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from headrace.broker.net.call import LATER
-from headrace.coordinator.effects import Caller, Effects, TransactionMarkers
-from headrace.coordinator.host import Host, HostState, InternalTopic, Shard
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.host import Host, HostState, InternalTopic, S
 from headrace.coordinator.partitioner import partition_for
 from headrace.errors import ClientFault, Error
 from headrace.log import Appended
@@ -22,7 +22,6 @@ from tests.simulation.network import Call
 from tests.simulation.schedule import Alarm, Schedule
 from tests.simulation.storage import Storage
 
-S = TypeVar("S", bound=Shard)
 T = TypeVar("T")
 
 _RELOAD_AFTER_MS: Final = 1_000
@@ -50,16 +49,16 @@ class Shards(Generic[S]):
 
     def __init__(
         self,
-        topic: InternalTopic[S],
+        topic: InternalTopic[Any],
         partition_count: int,
         storage: Storage,
         schedule: Schedule,
         *,
         new_shard: Callable[[], S],
-        send: Callable[[Host[S], TransactionMarkers], None],
+        send: Callable[[Host[S, Any, Any], Any], None],
         is_dead: Callable[[], bool],
     ) -> None:
-        self.hosts: dict[int, Host[S]] = {}
+        self.hosts: dict[int, Host[S, Any, Any]] = {}
         self.topic_name = topic.name
         self.partition_count = partition_count
         self._topic = topic
@@ -69,7 +68,7 @@ class Shards(Generic[S]):
         self._send = send
         self._is_dead = is_dead
         self._armed: dict[int, tuple[int, Alarm]] = {}
-        self._loading: set[Host[S]] = set()
+        self._loading: set[Host[S, Any, Any]] = set()
 
     def now_ms(self) -> int:
         return self._schedule.now_ms
@@ -87,7 +86,7 @@ class Shards(Generic[S]):
             )
             self._load(host)
 
-    def _load(self, host: Host[S]) -> None:
+    def _load(self, host: Host[S, Any, Any]) -> None:
         self._loading.add(host)
         steps = host.load(self.now_ms())
         log = host.partition.log
@@ -99,7 +98,7 @@ class Shards(Generic[S]):
         else:
             self._load_slowly(host, steps)
 
-    def _load_slowly(self, host: Host[S], steps: Iterator[int]) -> None:
+    def _load_slowly(self, host: Host[S, Any, Any], steps: Iterator[int]) -> None:
         def go_on() -> None:
             if next(steps, None) is not None:
                 self._load_slowly(host, steps)
@@ -118,7 +117,7 @@ class Shards(Generic[S]):
     def index_of(self, name: str) -> int:
         return partition_for(name, self.partition_count)
 
-    def host_of(self, name: str) -> Host[S]:
+    def host_of(self, name: str) -> Host[S, Any, Any]:
         """The active host of a name; ClientFault with what the client should do instead."""
         host = self.hosts[self.index_of(name)]
         if host.state is HostState.LOADING:
@@ -126,14 +125,14 @@ class Shards(Generic[S]):
         check(host.state is HostState.ACTIVE, "loads", f"{name} finds a {host.state.value} host")
         return host
 
-    def active(self) -> list[Host[S]]:
+    def active(self) -> list[Host[S, Any, Any]]:
         return [host for host in self.hosts.values() if host.state is HostState.ACTIVE]
 
     def ask(
         self,
         name: str,
         call: Call,
-        work: Callable[[S, Caller, int], Effects],
+        work: Callable[[S, Caller[Any], int], Effects[Any, Any]],
         refusal: Callable[[Error], Any],
     ) -> Any:
         """Let the shard of `name` answer a request."""
@@ -144,7 +143,7 @@ class Shards(Generic[S]):
         self,
         names: Sequence[str],
         call: Call,
-        work: Callable[[int, S, Caller, int], Effects],
+        work: Callable[[int, S, Caller[Any], int], Effects[Any, Any]],
         refusal: Callable[[int, Error], T],
         combine: Callable[[list[T]], Any],
     ) -> Any:
@@ -163,7 +162,9 @@ class Shards(Generic[S]):
                 lambda error, index=index: refusal(index, error),  # type: ignore[misc]
             )
 
-            def part(shard: S, who: Caller, now_ms: int, index: int = index) -> Effects:
+            def part(
+                shard: S, who: Caller[Any], now_ms: int, index: int = index
+            ) -> Effects[Any, Any]:
                 return work(index, shard, who, now_ms)
 
             self._work(name, call, ticket, part)
@@ -174,7 +175,7 @@ class Shards(Generic[S]):
         name: str,
         call: Call,
         ticket: CallTicket,
-        work: Callable[[S, Caller, int], Effects],
+        work: Callable[[S, Caller[Any], int], Effects[Any, Any]],
     ) -> None:
         try:
             host = self.host_of(name)
@@ -185,12 +186,12 @@ class Shards(Generic[S]):
         who = Caller(ticket, call.client_id, f"/{call.connection.peer_host}", call.version)
         self.perform(host, work(host.shard, who, now_ms), now_ms)
 
-    def perform(self, host: Host[S], effects: Effects, now_ms: int) -> None:
+    def perform(self, host: Host[S, Any, Any], effects: Effects[Any, Any], now_ms: int) -> None:
         """Let happen what a shard asked for, and look after its timers."""
         host.perform(effects, now_ms)
         self._look_after(host)
 
-    def _look_after(self, host: Host[S]) -> None:
+    def _look_after(self, host: Host[S, Any, Any]) -> None:
         if host.state is HostState.LOADING and host not in self._loading:
             self._loading.add(host)
             what = f"load of {host.partition.topic_partition} after {host.reason}"
@@ -199,7 +200,7 @@ class Shards(Generic[S]):
 
     # Time.
 
-    def _arm(self, host: Host[S]) -> None:
+    def _arm(self, host: Host[S, Any, Any]) -> None:
         wake_ms = host.next_wake_ms()
         if wake_ms is None:
             return
@@ -212,7 +213,7 @@ class Shards(Generic[S]):
         what = f"timers of {host.partition.topic_partition}"
         self._armed[id(host)] = (wake_ms, self._later(delay_ms, what, lambda: self._wake(host)))
 
-    def _wake(self, host: Host[S]) -> None:
+    def _wake(self, host: Host[S, Any, Any]) -> None:
         self._armed.pop(id(host), None)
         host.on_time(self.now_ms())
         self._look_after(host)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from headrace.coordinator.effects import Effects
-from headrace.coordinator.group.classic import ClassicGroup
+from headrace.coordinator.group import classic
 from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.offsets import CommittedOffsets
 from headrace.coordinator.host import Host
@@ -32,7 +32,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 def answer_before_commit(patch: pytest.MonkeyPatch) -> None:
     """A reply leaves when its records are appended, flushed or not."""
 
-    def perform(self: Host[Any], effects: Effects, now_ms: int) -> None:
+    def perform(self: Host[Any, Any, Any], effects: Effects[Any, Any], now_ms: int) -> None:
         if not effects.records or self._append(effects, now_ms):
             self._carry_out(effects)
 
@@ -43,9 +43,9 @@ def drop_markers_at_load(patch: pytest.MonkeyPatch) -> None:
     """A coordinator that restarts does not end what it had decided to end."""
     on_loaded = TransactionShard.on_loaded
 
-    def silent(self: TransactionShard, now_ms: int) -> Effects:
+    def silent(self: TransactionShard, now_ms: int) -> Effects[Any, Any]:
         effects = on_loaded(self, now_ms)
-        effects.send.clear()
+        effects.sends.clear()
         return effects
 
     patch.setattr(TransactionShard, "on_loaded", silent)
@@ -53,8 +53,8 @@ def drop_markers_at_load(patch: pytest.MonkeyPatch) -> None:
 
 def take_commits_of_any_generation(patch: pytest.MonkeyPatch) -> None:
     """Members of the past may commit, in a transaction or without."""
-    for group in (ClassicGroup, ConsumerGroup):
-        patch.setattr(group, "check_offset_commit", lambda *_args, **_options: None)
+    for owner in (classic, ConsumerGroup):
+        patch.setattr(owner, "check_offset_commit", lambda *_args, **_options: None)
 
 
 def apply_aborted_offsets(patch: pytest.MonkeyPatch) -> None:

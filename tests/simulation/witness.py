@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from headrace.coordinator.group.shard import GroupShard
+from headrace.broker.groups.groups import GroupHost
 from headrace.coordinator.host import Host, HostState
 from headrace.log import PartitionLog
 from headrace.types import TopicPartition
@@ -104,7 +104,7 @@ class Witness:
                 self._look_at_offsets(group_host, names)
             self.ownership.look(index, shard, living)
 
-    def _look_at_offsets(self, host: Host[GroupShard], names: set[str]) -> None:
+    def _look_at_offsets(self, host: GroupHost, names: set[str]) -> None:
         """Look now, and once more when what is new has been committed."""
         where, log = host.partition.topic_partition, host.partition.log
         names |= self._unsafe.pop(where, set())
@@ -114,7 +114,7 @@ class Witness:
             if not is_safe:
                 self._unsafe[where] = names
 
-    def _compare_with_log(self, host: Host[Any]) -> tuple[set[str], bool]:
+    def _compare_with_log(self, host: Host[Any, Any, Any]) -> tuple[set[str], bool]:
         """Which names the log has news of, and whether the shard was just loaded."""
         where = host.partition.topic_partition
         known = self._shadows.get(where)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from headrace.broker.transactions.transactions import TransactionHost
 from headrace.broker.transactions.writes import (
     Unsettled,
     admit,
@@ -18,7 +19,7 @@ from headrace.broker.transactions.writes import (
 )
 from headrace.coordinator.effects import ProducerIdentity, TransactionMarkers
 from headrace.coordinator.group.shard import GroupShard
-from headrace.coordinator.host import Host, HostState
+from headrace.coordinator.host import HostState
 from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.errors import ClientFault, Error
 from headrace.records.batch import read_header
@@ -199,7 +200,7 @@ class Writes:
 
     # Markers.
 
-    def send_markers(self, host: Host[TransactionShard], markers: TransactionMarkers) -> None:
+    def send_markers(self, host: TransactionHost, markers: TransactionMarkers) -> None:
         """Write the markers of one transaction, and tell its coordinator as they are committed."""
         _Sending(self, host, markers).go_on()
 
@@ -241,9 +242,7 @@ class Writes:
 class _Sending:
     """One transaction on its way to its partitions."""
 
-    def __init__(
-        self, writes: Writes, host: Host[TransactionShard], wanted: TransactionMarkers
-    ) -> None:
+    def __init__(self, writes: Writes, host: TransactionHost, wanted: TransactionMarkers) -> None:
         self._writes = writes
         self._host = host
         self._shard = host.shard

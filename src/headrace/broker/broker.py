@@ -14,7 +14,7 @@ from headrace.broker.telemetry.store import ClientMetrics
 if TYPE_CHECKING:
     import asyncio
 
-    from headrace.broker.groups.coordinators import Coordinators
+    from headrace.broker.groups.groups import Groups
     from headrace.broker.machine import Machine
     from headrace.broker.membership.isr import IsrKeeper
     from headrace.broker.membership.metadata import Metadata
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from headrace.broker.transactions.markers import Markers
     from headrace.broker.transactions.producer_ids import ProducerIds
     from headrace.broker.transactions.remote import RemoteTransactions
+    from headrace.broker.transactions.transactions import Transactions
     from headrace.cluster.broker_config import BrokerConfig
-    from headrace.coordinator.group.shard import GroupShard
-    from headrace.coordinator.transaction.shard import TransactionShard
     from headrace.runtime.clock import Clock
 
 
@@ -52,8 +51,8 @@ class Broker:
     moves: Moves
     fetch_sessions: FetchSessions
     producer_ids: ProducerIds
-    groups: Coordinators[GroupShard]
-    transactions: Coordinators[TransactionShard]
+    groups: Groups
+    transactions: Transactions
     markers: Markers
     share_states: ShareStates
     share_partitions: SharePartitions

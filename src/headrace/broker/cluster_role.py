@@ -24,7 +24,6 @@ from headrace.errors import HeadraceError
 from headrace.types import TopicPartition
 
 if TYPE_CHECKING:
-    from headrace.broker.groups.coordinators import Coordinators
     from headrace.broker.machine import Machine
     from headrace.broker.membership.metadata import Metadata
     from headrace.broker.membership.node import Node
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from headrace.broker.net.listener import Listener
     from headrace.broker.storage.storage import Storage
     from headrace.broker.transactions.markers import Markers
+    from headrace.broker.transactions.transactions import Transactions
     from headrace.cluster.broker_config import BrokerConfig
-    from headrace.coordinator.transaction.shard import TransactionShard
 
 _RETRY_S: Final = 1.0
 # A namesake that died without a word is gone after its session time-out, give or take a tick.
@@ -105,9 +104,7 @@ class ClusterRole:
         storage.on_lost = self._give_up
         storage.on_full = self._full_disks.on_full
 
-    def ask_others(
-        self, transactions: Coordinators[TransactionShard], markers: Markers
-    ) -> RemoteTransactions:
+    def ask_others(self, transactions: Transactions, markers: Markers) -> RemoteTransactions:
         return RemoteTransactions(
             self._node.broker_id,
             self.peers,

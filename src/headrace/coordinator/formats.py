@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from headrace.coordinator.effects import StateRecord
 from headrace.errors import ClientFault, CorruptData
@@ -24,27 +24,31 @@ from headrace.wire import decode, encode_bytes
 _KEY_VERSION: Final = 0
 _NUMBER: Final = Struct(">h")
 
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+_Message = TypeVar("_Message")
 
-class RecordType(NamedTuple):
+
+class RecordType(NamedTuple, Generic[_Key, _Value]):
     """What a type number stands for, and the version in which Apache Kafka writes such a value."""
 
-    key: type
-    value: type
-    written_version: Callable[[Any], int] = lambda _: 0
+    key: type[_Key]
+    value: type[_Value]
+    written_version: Callable[[object], int] = lambda _: 0
 
 
-class RecordFormats:
+class RecordFormats(Generic[_Key, _Value]):
     """The record types of one internal topic, by number.
 
     Where two numbers have the same key class, the later one of the table is written.
     """
 
-    def __init__(self, topic: str, types: Mapping[int, RecordType]) -> None:
-        self._topic = topic
+    def __init__(self, topic: str, types: Mapping[int, RecordType[_Key, _Value]]) -> None:
+        self.name = topic
         self._types = types
-        self._numbers = {each.key: number for number, each in types.items()}
+        self._numbers: dict[type, int] = {each.key: number for number, each in types.items()}
 
-    def encode(self, record: StateRecord) -> tuple[bytes, bytes | None]:
+    def encode(self, record: StateRecord[_Key, _Value]) -> tuple[bytes, bytes | None]:
         """Key and value as they stand in the log."""
         number = self._numbers[type(record.key)]
         key = _NUMBER.pack(number) + encode_bytes(record.key, _KEY_VERSION)
@@ -53,7 +57,7 @@ class RecordFormats:
         version = self._types[number].written_version(record.value)
         return key, _NUMBER.pack(version) + encode_bytes(record.value, version)
 
-    def decode(self, key: Buffer | None, value: Buffer | None) -> StateRecord | None:
+    def decode(self, key: Buffer | None, value: Buffer | None) -> StateRecord[_Key, _Value] | None:
         """What key and value say; None if the type is not one of these."""
         key = bytes(key) if key is not None else b""
         record_type = self._types.get(self._number(key, "key"))
@@ -68,12 +72,12 @@ class RecordFormats:
 
     def _number(self, buf: bytes, part: str) -> int:
         if len(buf) < _NUMBER.size:
-            raise CorruptData(f"{self._topic}: a record whose {part} has {len(buf)} bytes")
+            raise CorruptData(f"{self.name}: a record whose {part} has {len(buf)} bytes")
         (number,) = _NUMBER.unpack_from(buf)
         return int(number)
 
-    def _decode(self, cls: type, version: int, buf: bytes) -> Any:
+    def _decode(self, cls: type[_Message], version: int, buf: bytes) -> _Message:
         try:
             return decode(cls, version, buf, _NUMBER.size)
         except ClientFault as fault:
-            raise CorruptData(f"{self._topic}: {fault}") from fault
+            raise CorruptData(f"{self.name}: {fault}") from fault

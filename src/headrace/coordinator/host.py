@@ -12,16 +12,15 @@ partition that must be flushed first tells when it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from headrace.coordinator.effects import (
+    AnyReply,
     Effects,
     ProducerIdentity,
-    Reply,
-    ShareStatesChange,
-    StateRecord,
+    Record,
+    Send,
     TransactionMarkers,
 )
 from headrace.coordinator.timers import Timers
@@ -44,16 +43,22 @@ class HostState(Enum):
     RESIGNED = "resigned"
 
 
-class Shard(Protocol):
+class Shard(Protocol[Record, Send]):
     """What a host needs of any state machine."""
 
     timers: Timers
 
-    def on_loaded(self, now_ms: int) -> Effects: ...
+    def replay(self, record: Record, *, offset: int, transaction: ProducerIdentity | None) -> None:
+        """Apply a record that stands at `offset`, live or at load; CorruptData if it cannot be."""
 
-    def on_timer(self, key: Hashable, now_ms: int) -> Effects: ...
+    def replay_end_transaction(self, producer: ProducerIdentity, commit: bool) -> None:
+        """Apply a marker: what the producer wrote in its transaction counts, or does not."""
 
-    def abandon(self, error: Error) -> list[Reply]:
+    def on_loaded(self, now_ms: int) -> Effects[Record, Send]: ...
+
+    def on_timer(self, key: Hashable, now_ms: int) -> Effects[Record, Send]: ...
+
+    def abandon(self, error: Error) -> list[AnyReply]:
         """Answers for everybody who is still parked; the shard is not used any more."""
 
 
@@ -75,32 +80,30 @@ class StatePartition(Protocol):
         """Call when the high watermark reaches `required`, or when it never will."""
 
 
-S = TypeVar("S", bound=Shard)
-
-
-@dataclass(frozen=True, slots=True)
-class InternalTopic(Generic[S]):
-    """What the partitions of one internal topic hold, and how a shard takes it."""
+class InternalTopic(Protocol[Record]):
+    """How the records of one internal topic become bytes; a `RecordFormats` is one."""
 
     name: str
-    encode: Callable[[StateRecord], tuple[bytes, bytes | None]]
-    decode: Callable[[bytes | None, bytes | None], StateRecord | None]
-    replay: Callable[[S, StateRecord, int, ProducerIdentity | None], None]
-    end_transaction: Callable[[S, ProducerIdentity, bool], None]
+
+    def encode(self, record: Record, /) -> tuple[bytes, bytes | None]: ...
+
+    def decode(self, key: bytes | None, value: bytes | None, /) -> Record | None: ...
 
 
-class Host(Generic[S]):
+S = TypeVar("S", bound=Shard[Any, Any])
+
+
+class Host(Generic[S, Record, Send]):
     """One shard, its partition, and the order between them."""
 
     def __init__(
         self,
-        topic: InternalTopic[S],
+        topic: InternalTopic[Record],
         partition: StatePartition,
         new_shard: Callable[[], S],
         *,
-        send: Callable[[Host[S], TransactionMarkers], None],
+        send: Callable[[Host[S, Record, Send], Send], None],
         written: Callable[[Appended], None],
-        change_share_states: Callable[[Host[S], ShareStatesChange], None] | None = None,
         wait: Callable[[int, Callable[[], None]], None] | None = None,
         note: Callable[[str], None] = lambda _: None,
         on_disk_fault: Callable[[OSError], object] = lambda _: None,
@@ -115,7 +118,6 @@ class Host(Generic[S]):
         self._new_shard = new_shard
         self._send = send
         self._written = written
-        self._change_share_states = change_share_states
         self._wait = wait or partition.when_committed
         self._note = note
         self._on_disk_fault = on_disk_fault
@@ -158,14 +160,13 @@ class Host(Generic[S]):
             if header.is_control:
                 marker = parse_control(record)
                 if marker is not None:
-                    self.topic.end_transaction(shard, producer, marker.commit)
+                    shard.replay_end_transaction(producer, marker.commit)
                 continue
             try:
                 decoded = self.topic.decode(record.key, record.value)
                 if decoded is not None:
-                    self.topic.replay(
-                        shard, decoded, record.offset, producer if header.is_transactional else None
-                    )
+                    within = producer if header.is_transactional else None
+                    shard.replay(decoded, offset=record.offset, transaction=within)
             except CorruptData:
                 # One record that makes no sense must not take a thousand groups with it.
                 self.bad_records += 1
@@ -177,17 +178,17 @@ class Host(Generic[S]):
 
     def _abandon(self) -> None:
         for reply in self.shard.abandon(Error.NOT_COORDINATOR):
-            reply.ticket.answer(reply.response)
+            reply.deliver()
 
     # Working.
 
-    def perform(self, effects: Effects, now_ms: int) -> None:
+    def perform(self, effects: Effects[Record, Send], now_ms: int) -> None:
         """Let happen what the shard asked for."""
         if effects.records and not self._append(effects, now_ms):
             return
         for note in effects.notes:
             self._note(note)
-        if not (effects.replies or effects.send or effects.share_states):
+        if not (effects.replies or effects.sends):
             return
         end = self.partition.log.log_end_offset
         if self.partition.high_watermark >= end:
@@ -195,14 +196,13 @@ class Host(Generic[S]):
         else:
             # A reader, too, must not be told what is not committed yet. Who waits for an answer
             # may be told to come again; what must be sent is never given up by its coordinator.
-            wait = self.partition.when_committed if effects.send else self._wait
-            now = Effects(replies=effects.replies, send=effects.send)
-            wait(end, lambda: self._on_committed(end, now))
-            if effects.share_states:
-                later = Effects(share_states=effects.share_states)
-                self.partition.when_committed(end, lambda: self._on_committed(end, later))
+            replies: Effects[Record, Send] = Effects(replies=effects.replies)
+            self._wait(end, lambda: self._on_committed(end, replies))
+            if effects.sends:
+                sends: Effects[Record, Send] = Effects(sends=effects.sends)
+                self.partition.when_committed(end, lambda: self._on_committed(end, sends))
 
-    def _append(self, effects: Effects, now_ms: int) -> bool:
+    def _append(self, effects: Effects[Record, Send], now_ms: int) -> bool:
         producer = effects.transaction
         builder = BatchBuilder(
             producer_id=NO_PRODUCER_ID if producer is None else producer.producer_id,
@@ -220,36 +220,33 @@ class Host(Generic[S]):
                 self._on_disk_fault(fault)
             return False
         for offset, record in enumerate(effects.records, appended.base_offset):
-            self.topic.replay(self.shard, record, offset, producer)
+            self.shard.replay(record, offset=offset, transaction=producer)
         self._written(appended)
         return True
 
-    def _on_unwritable(self, effects: Effects, fault: ClientFault | OSError) -> None:
+    def _on_unwritable(self, effects: Effects[Record, Send], fault: ClientFault | OSError) -> None:
         """Nothing was replayed, but the shard may have counted on it: begin again from the log."""
         error = Error.COORDINATOR_NOT_AVAILABLE
         if isinstance(fault, ClientFault) and fault.error is Error.INVALID_PRODUCER_EPOCH:
             # A transactional commit of a fenced producer; the shard itself was not touched by it.
             error = fault.error
-        _refuse(effects, error)
+        effects.refuse(error)
         if error is Error.COORDINATOR_NOT_AVAILABLE:
             self.reason = str(fault)
             self.state = HostState.LOADING
             self._abandon()
 
-    def _on_committed(self, required: int, effects: Effects) -> None:
+    def _on_committed(self, required: int, effects: Effects[Record, Send]) -> None:
         if self.partition.offline_reason or self.partition.high_watermark < required:
-            _refuse(effects, Error.COORDINATOR_NOT_AVAILABLE)
+            effects.refuse(Error.COORDINATOR_NOT_AVAILABLE)
             return
         self._carry_out(effects)
 
-    def _carry_out(self, effects: Effects) -> None:
+    def _carry_out(self, effects: Effects[Record, Send]) -> None:
         for reply in effects.replies:
-            reply.ticket.answer(reply.response)
-        for markers in effects.send:
-            self._send(self, markers)
-        for change in effects.share_states:
-            assert self._change_share_states is not None, "only groups have share partitions"
-            self._change_share_states(self, change)
+            reply.deliver()
+        for each in effects.sends:
+            self._send(self, each)
 
     def end_transaction(self, markers: TransactionMarkers, now_ms: int) -> Appended:
         """Write the end of a transaction into this partition; raises what the log raises."""
@@ -262,7 +259,7 @@ class Host(Generic[S]):
         appended = self.partition.append_internal(
             batch, now_ms=now_ms, transaction_version=markers.transaction_version
         )
-        self.topic.end_transaction(self.shard, markers.producer, markers.commit)
+        self.shard.replay_end_transaction(markers.producer, markers.commit)
         self._written(appended)
         return appended
 
@@ -280,12 +277,3 @@ class Host(Generic[S]):
             self.perform(shard.on_timer(key, now_ms), now_ms)
             if self.shard is not shard or self.state is not HostState.ACTIVE:
                 return
-
-
-def _refuse(effects: Effects, error: Error) -> None:
-    """Tell all who wait for these effects, now or later, that they do not happen."""
-    for reply in effects.replies:
-        reply.ticket.refuse(error)
-    for change in effects.share_states:
-        if change.reply is not None:
-            change.reply.ticket.refuse(error)

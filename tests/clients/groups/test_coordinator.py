@@ -101,7 +101,7 @@ def kept_of(connection: Connection, group: str) -> list[tuple[Any, Any]]:
             place = header.next_offset
             for record in () if header.is_control else iterate(header, batch):
                 decoded = decode_record(record.key, record.value)
-                kept += [] if decoded is None else [tuple(decoded)]
+                kept += [] if decoded is None else [(decoded.key, decoded.value)]
     return kept
 
 

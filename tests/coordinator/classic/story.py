@@ -22,7 +22,8 @@ from difflib import ndiff
 from typing import Any
 from uuid import UUID
 
-from headrace.coordinator.effects import Caller, Effects, Reply
+from headrace.coordinator.effects import AnyReply, Caller, Effects
+from headrace.coordinator.group import classic
 from headrace.coordinator.group.classic import ClassicGroup
 from headrace.coordinator.group.protocol import ConsumerProtocolSubscription, encode_subscription
 from headrace.coordinator.group.records import GroupMetadataValue, decode_record, encode_record
@@ -47,13 +48,14 @@ from headrace.wire.messages.sync_group import (
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
+from tests.coordinator.tickets import Ticket, opened
 from tests.settings import group_settings
 
 HANDLERS = {
-    JoinGroupRequest: (ClassicGroup.handle_join, 9),
-    SyncGroupRequest: (ClassicGroup.handle_sync, 5),
-    HeartbeatRequest: (ClassicGroup.handle_heartbeat, 4),
-    LeaveGroupRequest: (ClassicGroup.handle_leave, 5),
+    JoinGroupRequest: (classic.handle_join, 9),
+    SyncGroupRequest: (classic.handle_sync, 5),
+    HeartbeatRequest: (classic.handle_heartbeat, 4),
+    LeaveGroupRequest: (classic.handle_leave, 5),
 }
 
 # Two members in a generation that its leader has not assigned work in yet, and one where it has.
@@ -177,14 +179,15 @@ class Stage:
         request = decode(type(request), version, encode_bytes(request, version))
         self._tickets += 1
         self.waiting[self._tickets] = (client, version)
-        caller = Caller(self._tickets, client.name, "/127.0.0.1", version)
+        caller: Caller[Any] = Caller(Ticket(self._tickets), client.name, "/127.0.0.1", version)
         self._apply(handler(self.group, request, caller, self.now_ms))  # type: ignore[operator]
         return self._tickets
 
     def _commit(self, client: Client, words: list[str]) -> None:
         said = dict(word.split("=") for word in words)
         try:
-            self.group.check_offset_commit(
+            classic.check_offset_commit(
+                self.group,
                 self._id(said.get("as", client.member_id)),
                 client.instance_id,
                 int(said.get("generation", client.generation_id)),
@@ -203,6 +206,7 @@ class Stage:
         for key, value in self.log:
             record = decode_record(key, value)
             assert record is not None
+            assert isinstance(record.value, GroupMetadataValue)
             self.group.replay_metadata(record.value, self.now_ms)
         self.group.on_loaded(self.now_ms)
         self._note_state()
@@ -263,8 +267,8 @@ class Stage:
 
     # -- what comes of it ------------------------------------------------------------------------
 
-    def _apply(self, effects: Effects) -> None:
-        assert not effects.send
+    def _apply(self, effects: Effects[Any, Any]) -> None:
+        assert not effects.sends
         assert effects.transaction is None
         for member_id in (*self.group.members, *self.group.pending_members):
             self.shown(member_id)
@@ -277,7 +281,7 @@ class Stage:
         self._note_state()
         for reply in effects.replies:
             self.answer(reply)
-        parked = {
+        parked: set[object] = {
             caller.ticket
             for member in self.group.members.values()
             for caller in (member.parked_join, member.parked_sync)
@@ -290,9 +294,10 @@ class Stage:
             self._state = self.group.state
             self.transcript.append(f"group {self._state.value}")
 
-    def answer(self, reply: Reply) -> None:
-        client, version = self.waiting.pop(reply.ticket)
-        response = decode(type(reply.response), version, encode_bytes(reply.response, version))
+    def answer(self, reply: AnyReply) -> None:
+        ticket, told = opened(reply)
+        client, version = self.waiting.pop(ticket)
+        response = decode(type(told), version, encode_bytes(told, version))
         client.learn(response)
         self.transcript.append(f"{client.name} < {self._show(response)}")
 

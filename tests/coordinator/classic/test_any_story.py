@@ -12,12 +12,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from headrace.coordinator.effects import Reply
+from headrace.coordinator.effects import AnyReply
 from headrace.coordinator.group.classic import ClassicState
 from headrace.errors import Error
 from headrace.wire.messages.join_group import JoinGroupResponse
 from headrace.wire.messages.sync_group import SyncGroupResponse
 from tests.coordinator.classic.story import Client, Stage
+from tests.coordinator.tickets import opened
 from tests.generated import examples
 from tests.settings import group_settings
 
@@ -47,9 +48,9 @@ class Watched(Stage):
         """Who it is, whatever its incarnation."""
         return member_id[:-37] if member_id.startswith(("s-", "u-")) else member_id
 
-    def answer(self, reply: Reply) -> None:
-        client, _ = self.waiting[reply.ticket]
-        response = reply.response
+    def answer(self, reply: AnyReply) -> None:
+        ticket, response = opened(reply)
+        client, _ = self.waiting[ticket]
         if isinstance(response, JoinGroupResponse) and response.error_code == Error.NONE:
             assert response.generation_id >= self.newest, "generations grow"
             if response.generation_id > self.newest:

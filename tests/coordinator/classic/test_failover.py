@@ -15,6 +15,7 @@ from headrace.coordinator.group.records import (
 )
 from headrace.coordinator.timers import Timers
 from headrace.errors import CorruptData, Error, InvariantViolated
+from headrace.wire.messages.join_group import JoinGroupResponse
 from tests.coordinator.classic.story import Stage, check
 from tests.settings import group_settings
 
@@ -167,6 +168,7 @@ def test_load_takes_the_last_record() -> None:
     assert group.timers.deadline_ms(("classic-session", "g", "C")) == 8_000
     assert len(group.timers) == 2
     assert group.subscribed_topics() is None  # b"s" is no subscription
+    group = new_group()
     group.replay_metadata(metadata(loaded_member("A")), 7)
     assert group.leader_id == "A"  # the record names one who is not in it
     group.replay_metadata(metadata(protocol=None), 8)
@@ -211,6 +213,7 @@ def test_abandoned_group() -> None:
     for line in ("A > join v3", "+3000", "A > join", "B > join v3", "C > join"):
         stage.perform(line)
     (reply,) = stage.group.abandon(Error.REBALANCE_IN_PROGRESS)
+    assert isinstance(reply.response, JoinGroupResponse)
     assert reply.response.error_code == Error.REBALANCE_IN_PROGRESS
     assert reply.response.member_id == stage.clients["B"].name + "-" + str(UUID(int=2))
     assert len(stage.timers) == 0
@@ -225,7 +228,11 @@ def test_times_in_the_log() -> None:
     assert stage.group.state_since_ms == 3_022
     stage.perform("A > leave")
     records = [decode_record(*entry) for entry in stage.log]
-    times = [r.value.current_state_timestamp for r in records if r is not None and r.value]
+    times = [
+        record.value.current_state_timestamp
+        for record in records
+        if record is not None and isinstance(record.value, GroupMetadataValue)
+    ]
     assert times == [5, 3_015, 3_022]
 
 

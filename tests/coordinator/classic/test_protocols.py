@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from headrace.coordinator.effects import Caller
+from headrace.coordinator.group.classic import handle_sync
 from headrace.errors import Error
-from headrace.wire.messages.sync_group import SyncGroupRequest
+from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from tests.coordinator.classic.story import check
+from tests.coordinator.tickets import Ticket
 
 
 def test_vote() -> None:
@@ -72,8 +74,9 @@ def test_sync_with_another_protocol() -> None:
     request = SyncGroupRequest(
         group_id="g", generation_id=1, member_id=stage.clients["A"].member_id, assignments=[]
     )
-    caller = Caller("ticket", "A", "/127.0.0.1", 5)
-    (reply,) = stage.group.handle_sync(request, caller, stage.now_ms).replies
+    caller = Caller(Ticket(0), "A", "/127.0.0.1", 5)
+    (reply,) = handle_sync(stage.group, request, caller, stage.now_ms).replies
+    assert isinstance(reply.response, SyncGroupResponse)
     assert reply.response.error_code == Error.INCONSISTENT_GROUP_PROTOCOL
 
 

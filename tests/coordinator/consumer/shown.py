@@ -8,7 +8,7 @@ from uuid import UUID
 
 from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.consumer import ConsumerGroup
-from headrace.coordinator.group.consumer.state import MemberState
+from headrace.coordinator.group.modern.state import MemberState
 from headrace.coordinator.group.protocol import decode_assignment
 from headrace.coordinator.group.records import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -77,7 +77,7 @@ class Shown:
                 return "alive"
         raise AssertionError(response)
 
-    def record(self, record: StateRecord) -> str:
+    def record(self, record: StateRecord[Any, Any]) -> str:
         key, value = record.key, record.value
         end = " end" if value is None else ""
         name = self.names.get(getattr(key, "member_id", ""), getattr(key, "member_id", ""))

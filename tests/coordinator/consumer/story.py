@@ -28,10 +28,12 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from headrace.coordinator.effects import Caller, Effects, Reply, StateRecord
+from headrace.coordinator.effects import AnyReply, Caller, Effects, StateRecord
+from headrace.coordinator.group import classic
 from headrace.coordinator.group.classic import ClassicGroup, rebalance
 from headrace.coordinator.group.consumer import ConsumerGroup, upgrade
 from headrace.coordinator.group.consumer.timers import REGEX
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
@@ -40,7 +42,12 @@ from headrace.coordinator.group.protocol import (
     encode_assignment,
     encode_subscription,
 )
-from headrace.coordinator.group.records import GroupMetadataKey, decode_record, encode_record
+from headrace.coordinator.group.records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    decode_record,
+    encode_record,
+)
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.timers import Timers
 from headrace.errors import Error
@@ -68,6 +75,7 @@ from headrace.wire.messages.sync_group import (
 )
 from tests.coordinator.consumer.shown import Shown, snapshot
 from tests.coordinator.known_topics import KnownTopics
+from tests.coordinator.tickets import Ticket, opened
 from tests.settings import group_settings
 
 START_MS = 1_000_000
@@ -200,11 +208,11 @@ class Stage:
         request = decode(type(request), version, encode_bytes(request, version))
         self._tickets += 1
         self.waiting[self._tickets] = (client, version)
-        caller = Caller(self._tickets, client.name, "/127.0.0.1", version)
+        caller: Caller[Any] = Caller(Ticket(self._tickets), client.name, "/127.0.0.1", version)
         self.apply(self._handle(request, caller))
         self._run_timers()
 
-    def _handle(self, request: Any, caller: Caller) -> Effects:
+    def _handle(self, request: Any, caller: Caller[Any]) -> Effects[Any, Any]:
         group, now_ms = self.group, self.now_ms
         if (
             isinstance(request, JoinGroupRequest)
@@ -230,13 +238,13 @@ class Stage:
                     self.group = upgraded or group
                     return effects
                 case JoinGroupRequest():
-                    return group.handle_join(request, caller, now_ms)
+                    return classic.handle_join(group, request, caller, now_ms)
                 case SyncGroupRequest():
-                    return group.handle_sync(request, caller, now_ms)
+                    return classic.handle_sync(group, request, caller, now_ms)
                 case HeartbeatRequest():
-                    return group.handle_heartbeat(request, caller, now_ms)
+                    return classic.handle_heartbeat(group, request, caller, now_ms)
                 case _:
-                    return group.handle_leave(request, caller, now_ms)
+                    return classic.handle_leave(group, request, caller, now_ms)
         match request:
             case ConsumerGroupHeartbeatRequest():
                 return group.handle_heartbeat(request, caller, now_ms)
@@ -251,8 +259,8 @@ class Stage:
 
     # -- what comes of it ------------------------------------------------------------------------
 
-    def apply(self, effects: Effects) -> None:
-        assert not effects.send
+    def apply(self, effects: Effects[Any, Any]) -> None:
+        assert not effects.sends
         assert effects.transaction is None
         for record in effects.records:
             self.log.append(encode_record(record))
@@ -265,11 +273,11 @@ class Stage:
             self._answer(reply)
         self._check()
 
-    def write(self, records: list[StateRecord]) -> None:
+    def write(self, records: list[StateRecord[Any, Any]]) -> None:
         """Let records be in the log, whoever wrote them."""
         self.apply(Effects(records=records))
 
-    def _replay(self, record: StateRecord) -> None:
+    def _replay(self, record: StateRecord[Any, Any]) -> None:
         ended = self.group
         if not isinstance(record.key, GroupMetadataKey):
             self.consumer_group.replay(record)
@@ -277,17 +285,16 @@ class Stage:
             ended.replay_metadata(record.value, self.now_ms)
         elif record.value is not None:
             assert ended.downgrade is not None
-            classic = self._new_classic_group(self.timers)
-            classic.replay_metadata(record.value, self.now_ms)
+            successor = self._new_classic_group(self.timers)
+            successor.replay_metadata(record.value, self.now_ms)
             for member_id, protocols in ended.downgrade.protocols.items():
-                classic.set_protocols(classic.members[member_id], protocols)
-            classic.on_loaded(self.now_ms)
-            classic.writes_records = True
-            self.group = classic
+                successor.set_protocols(successor.members[member_id], protocols)
+            successor.on_loaded(self.now_ms)
+            self.group = successor
             if ended.downgrade.rebalance_reason is not None:
-                effects = Effects()
+                effects: GroupEffects = Effects()
                 reason = ended.downgrade.rebalance_reason
-                rebalance.prepare_rebalance(classic, self.now_ms, effects, reason)
+                rebalance.prepare_rebalance(successor, self.now_ms, effects, reason)
                 assert effects == Effects(notes=effects.notes), effects
 
     def _loaded(self, timers: Timers) -> ConsumerGroup | ClassicGroup:
@@ -302,6 +309,7 @@ class Stage:
             elif record.value is None:
                 group = self._new_consumer_group(timers)
             else:
+                assert isinstance(record.value, GroupMetadataValue)
                 group = self._new_classic_group(timers)
                 group.replay_metadata(record.value, self.now_ms)
         return group
@@ -330,9 +338,10 @@ class Stage:
             kind = "classic group" if isinstance(self.group, ClassicGroup) else "group"
             self.transcript.append(f"{kind} {self._state.value}")
 
-    def _answer(self, reply: Reply) -> None:
-        client, version = self.waiting.pop(reply.ticket)
-        response = decode(type(reply.response), version, encode_bytes(reply.response, version))
+    def _answer(self, reply: AnyReply) -> None:
+        ticket, told = opened(reply)
+        client, version = self.waiting.pop(ticket)
+        response = decode(type(told), version, encode_bytes(told, version))
         self.learn(client, response)
         self.transcript.append(f"{client.name} < {self.shown.response(response)}")
 

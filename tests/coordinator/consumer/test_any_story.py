@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from headrace.coordinator.group.classic import ClassicGroup
 from headrace.coordinator.group.consumer import ConsumerGroup
-from headrace.coordinator.group.consumer.state import GroupState
+from headrace.coordinator.group.modern.state import GroupState
 from tests.coordinator.consumer.story import Client, Stage
 from tests.generated import examples
 from tests.settings import group_settings

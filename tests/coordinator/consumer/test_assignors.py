@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.coordinator.group.consumer.assignors import ASSIGNORS, Assignor, Candidate
-from headrace.coordinator.group.consumer.member import Target
+from headrace.coordinator.group.modern.member import Target
 
 TOPICS = [UUID(int=number) for number in range(1, 6)]
 

@@ -12,7 +12,7 @@ from headrace.coordinator.group.classic import ClassicGroup
 from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.consumer.member import Member
 from headrace.coordinator.group.consumer.persistence import current_record, member_record
-from headrace.coordinator.group.consumer.state import (
+from headrace.coordinator.group.modern.state import (
     GroupState,
     MemberState,
     group_diagram,
@@ -200,7 +200,7 @@ def test_states_of_newer_brokers() -> None:
     stage = Stage(group_settings())
     member = Member(member_id="A", member_epoch=5, rebalance_timeout_ms=1000)
     record = current_record("g", member)
-    assert record.value is not None
+    assert isinstance(record.value, ConsumerGroupCurrentMemberAssignmentValue)
     record.value.state = 99
     stage.write([member_record("g", member), record])
     assert stage.consumer_group.members["A"].state is MemberState.UNKNOWN

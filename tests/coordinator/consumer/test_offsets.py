@@ -6,7 +6,7 @@ import pytest
 
 from headrace.coordinator.group.consumer.member import Member
 from headrace.coordinator.group.consumer.persistence import current_record, member_record
-from headrace.coordinator.group.consumer.state import MemberState
+from headrace.coordinator.group.modern.state import MemberState
 from headrace.errors import ClientFault, Error
 from tests.coordinator.consumer.story import Stage, check
 from tests.settings import group_settings

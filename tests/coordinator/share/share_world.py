@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from headrace.broker.sharing.coordinators import STATE
+from headrace.broker.sharing.coordinators import ShareHost
 from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.host import Host
+from headrace.coordinator.share.records import FORMATS
 from headrace.coordinator.share.shard import ShareSettings, ShareShard
-from headrace.coordinator.share.state import ShareKey, ShareState
+from headrace.coordinator.share.state import ShareState
 from headrace.errors import Error
 from headrace.log import PartitionLog
 from headrace.replica.leadership import Leadership
 from headrace.replica.partition import Partition
 from headrace.testing import MemoryDisk
-from headrace.types import TopicPartition
+from headrace.types import SharePartitionKey, TopicPartition
 from headrace.wire.messages import delete_share_group_state as delete_api
 from headrace.wire.messages import initialize_share_group_state as initialize_api
 from headrace.wire.messages import read_share_group_state as read_api
@@ -58,18 +59,18 @@ class ShareWorld:
         self.topics = KnownTopics(orders=2)
         topic_id = self.topics.topic_id("orders")
         assert topic_id is not None
-        self.key = ShareKey("g", topic_id, 0)
+        self.key = SharePartitionKey("g", topic_id, 0)
         self.now_ms = NOW_MS
         self.disk = MemoryDisk(folders=["/data"])
         self.config = log_config(cleanup_policy=("delete",), flush_messages=flush_messages)
         self.log = PartitionLog.create(self.disk, FOLDER, WHERE, UUID(int=7), self.config, NOW_MS)
         self.host = self._load()
 
-    def _load(self) -> Host[ShareShard]:
+    def _load(self) -> ShareHost:
         partition = Partition(WHERE, UUID(int=7), self.log, broker_id=1)
         partition.lead(Leadership(1, 0, 0, (1,), (1,)), NOW_MS)
-        host: Host[ShareShard] = Host(
-            STATE,
+        host: ShareHost = Host(
+            FORMATS,
             partition,
             lambda: ShareShard(self.settings, self.topics),
             send=lambda *_: None,
@@ -94,7 +95,7 @@ class ShareWorld:
     def state(self) -> ShareState:
         return self.shard.states[self.key]
 
-    def perform(self, effects: Effects) -> None:
+    def perform(self, effects: Effects[Any, Any]) -> None:
         self.host.perform(effects, self.now_ms)
 
     def pass_time(self, duration_ms: int) -> None:
@@ -103,14 +104,14 @@ class ShareWorld:
 
     # -- requests ---------------------------------------------------------------------------------
 
-    def _ask(self, handle: Any, asked: Any, key: ShareKey | None) -> Any:
+    def _ask(self, handle: Any, asked: Any, key: SharePartitionKey | None) -> Any:
         ticket = Ticket()
         caller = Caller(ticket, "", "", 0)
         self.perform(handle(key or self.key, asked, caller, self.now_ms))
         return ticket.told
 
     def initialize(
-        self, *, state_epoch: int = 1, start_offset: int = -1, key: ShareKey | None = None
+        self, *, state_epoch: int = 1, start_offset: int = -1, key: SharePartitionKey | None = None
     ) -> int:
         asked = initialize_api.PartitionData(
             partition=0, state_epoch=state_epoch, start_offset=start_offset
@@ -130,7 +131,7 @@ class ShareWorld:
         leader_epoch: int = 0,
         state_epoch: int = 1,
         complete: int = 0,
-        key: ShareKey | None = None,
+        key: SharePartitionKey | None = None,
     ) -> int:
         asked = write_api.PartitionData(
             partition=0,
@@ -153,7 +154,7 @@ class ShareWorld:
         error: int = self._ask(self.shard.handle_delete, asked, None).error_code
         return error
 
-    def summary(self, key: ShareKey | None = None) -> summary_api.PartitionResult:
+    def summary(self, key: SharePartitionKey | None = None) -> summary_api.PartitionResult:
         asked = summary_api.PartitionData(partition=0, leader_epoch=-1)
         result: summary_api.PartitionResult = self._ask(self.shard.handle_summary, asked, key)
         return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from tests.log.format_page import hex_example
 
 
 @pytest.mark.parametrize("record", SHARE_RECORDS)
-def test_records_come_back(record: StateRecord) -> None:
+def test_records_come_back(record: StateRecord[Any, Any]) -> None:
     """Both types read as they were written."""
     assert decode_record(*encode_record(record)) == record
 

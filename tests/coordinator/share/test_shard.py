@@ -9,10 +9,11 @@ import pytest
 from headrace.broker.sharing.coordinators import prune
 from headrace.coordinator.effects import Effects
 from headrace.coordinator.share.records import ShareSnapshotKey, decode_record
-from headrace.coordinator.share.state import ShareKey, ShareState, StateBatch, snapshot_record
+from headrace.coordinator.share.state import ShareState, StateBatch, snapshot_record
 from headrace.errors import Error
 from headrace.records.batch import split_batches
 from headrace.records.record import iterate
+from headrace.types import SharePartitionKey
 from tests.coordinator.share.share_world import ShareWorld
 
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
@@ -112,7 +113,7 @@ def test_a_summary(world: ShareWorld) -> None:
 def test_partitions_that_do_not_exist_have_no_state(topic: UUID, partition: int) -> None:
     """Neither an unknown topic nor a partition behind the last one."""
     world = ShareWorld()
-    key = ShareKey("g", topic, partition)
+    key = SharePartitionKey("g", topic, partition)
     assert world.initialize(key=key) == Error.UNKNOWN_TOPIC_OR_PARTITION
     assert world.summary(key=key).error_code == Error.UNKNOWN_TOPIC_OR_PARTITION
 

@@ -13,11 +13,10 @@ from headrace.coordinator.effects import (
     Caller,
     Effects,
     ProducerIdentity,
-    StateRecord,
     TransactionMarkers,
 )
 from headrace.coordinator.transaction.metadata import TransactionMetadata, to_record
-from headrace.coordinator.transaction.records import decode_record, encode_record
+from headrace.coordinator.transaction.records import TransactionRecord, decode_record, encode_record
 from headrace.coordinator.transaction.settings import TransactionSettings
 from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.errors import ClientFault, Error
@@ -32,6 +31,7 @@ from headrace.wire.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
+from tests.coordinator.tickets import Ticket
 from tests.settings import transaction_settings
 
 ID = "orders-etl"
@@ -50,7 +50,7 @@ class Story:
     def __init__(self, settings: TransactionSettings | None = None) -> None:
         self.settings = settings or transaction_settings()
         self.now_ms = 1_700_000_000_000
-        self.log: list[StateRecord] = []
+        self.log: list[TransactionRecord] = []
         self.sent: list[TransactionMarkers] = []  # not written yet
         self.markers: list[tuple[TopicPartition, TransactionMarkers]] = []  # written
         self.has_producer_ids = True
@@ -71,15 +71,16 @@ class Story:
 
     # Running the shard.
 
-    def perform(self, effects: Effects) -> Any:
+    def perform(self, effects: Effects[Any, Any]) -> Any:
         """Append, replay, answer, send; returns the only response if there is one."""
         for record in effects.records:
             key, value = encode_record(record)
             decoded = decode_record(key, value)
+            assert decoded is not None
             assert decoded == record
-            self.shard.replay(decoded)
+            self.shard.replay(decoded, offset=len(self.log), transaction=None)
             self.log.append(decoded)
-        self.sent += effects.send
+        self.sent += effects.sends
         assert len(effects.replies) <= 1
         return effects.replies[0].response if effects.replies else None
 
@@ -91,11 +92,11 @@ class Story:
         self.shard = self.loaded()
         self.perform(self.shard.on_loaded(self.now_ms))
 
-    def loaded(self, records: Iterable[StateRecord] | None = None) -> TransactionShard:
+    def loaded(self, records: Iterable[TransactionRecord] | None = None) -> TransactionShard:
         """A shard from these records, or from all that were written."""
         shard = self._new_shard()
         for record in self.log if records is None else records:
-            shard.replay(record)
+            shard.replay(record, offset=0, transaction=None)
         return shard
 
     def wait(self, milliseconds: int) -> None:
@@ -141,9 +142,9 @@ class Story:
 
     # Requests.
 
-    def caller(self, version: int) -> Caller:
+    def caller(self, version: int) -> Caller[Any]:
         self._tickets += 1
-        return Caller(self._tickets, "client", "/127.0.0.1", version)
+        return Caller(Ticket(self._tickets), "client", "/127.0.0.1", version)
 
     def init(
         self,

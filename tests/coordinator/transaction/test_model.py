@@ -73,13 +73,13 @@ class Watched(Story):
         self.last: dict[str, TransactionMetadata] = {}
         self.to_mark: list[tuple[Transaction, TransactionMarkers]] = []
 
-    def perform(self, effects: Effects) -> Any:
+    def perform(self, effects: Effects[Any, Any]) -> Any:
         response = None
         for record in effects.records:
             response = super().perform(Effects(records=[record]))
             self._read(record.key.transactional_id)
         response = super().perform(replace(effects, records=[]))
-        for markers in effects.send:
+        for markers in effects.sends:
             transaction = self.transactions[markers.transactional_id][-1]
             assert transaction.commit is markers.commit
             self.to_mark.append((transaction, markers))

@@ -174,7 +174,7 @@ def believe_every_transaction(stack: ExitStack) -> None:
 def answer_before_commit(stack: ExitStack) -> None:
     """A coordinator answers when its records are written, replicated or not."""
 
-    def perform(self: Host[Any], effects: Effects, now_ms: int) -> None:
+    def perform(self: Host[Any, Any, Any], effects: Effects[Any, Any], now_ms: int) -> None:
         if not effects.records or self._append(effects, now_ms):
             self._carry_out(effects)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from uuid import UUID
 
 from headrace.broker.groups.tickets import CallTicket, Gathering
@@ -25,8 +25,8 @@ from headrace.cluster.image import (
     TopicDeleted,
 )
 from headrace.cluster.topics import NewTopic, TopicDefaults, create_topic
-from headrace.coordinator.effects import Caller, Effects, ShareStatesChange, TransactionMarkers
-from headrace.coordinator.host import Host, HostState, InternalTopic, Shard
+from headrace.coordinator.effects import Caller, Effects, Record, Send, Ticket
+from headrace.coordinator.host import Host, HostState, InternalTopic, S
 from headrace.coordinator.partitioner import partition_for
 from headrace.errors import ClientFault, Error
 from headrace.log.append import Appended
@@ -40,11 +40,10 @@ if TYPE_CHECKING:
     from headrace.broker.storage.storage import Storage
     from headrace.replica.partition import Partition
 
-S = TypeVar("S", bound=Shard)
 T = TypeVar("T")
 R = TypeVar("R")
 
-Work = Callable[[S, Caller, int], Effects]
+Work = Callable[[S, Caller[T], int], Effects[Record, Send]]
 """What a request wants of a shard: (shard, caller, now_ms) -> effects."""
 
 _RELOAD_AFTER_S: Final = 1.0
@@ -75,16 +74,12 @@ class TopicsView:
         return 0 if topic is None else len(topic.partitions)
 
 
-ChangeShareStates: TypeAlias = Callable[["Coordinators[S]", Host[S], ShareStatesChange], None]
-"""Carries out what the shard of a host asks of the share coordinators."""
-
-
-class Coordinators(Generic[S]):
+class Coordinators(Generic[S, Record, Send]):
     """Every shard of one internal topic."""
 
     def __init__(
         self,
-        topic: InternalTopic[S],
+        topic: InternalTopic[Record],
         metadata: Metadata,
         storage: Storage,
         machine: Machine,
@@ -92,11 +87,10 @@ class Coordinators(Generic[S]):
         partition_count: int,
         topic_configs: Mapping[str, str],
         new_shard: Callable[[Partition], S],
-        send: Callable[[Host[S], TransactionMarkers], None],
-        change_share_states: ChangeShareStates[S] | None = None,
+        send: Callable[[Host[S, Record, Send], Send], None],
         commit_timeout_key: str = "offsets.commit.timeout.ms",
     ) -> None:
-        self.hosts: dict[int, Host[S]] = {}
+        self.hosts: dict[int, Host[S, Record, Send]] = {}
         self._epochs: dict[int, int] = {}  # the leader epoch in which each host was made
         self._topic = topic
         self._metadata = metadata
@@ -108,7 +102,6 @@ class Coordinators(Generic[S]):
         self._commit_timeout_key = commit_timeout_key
         self._new_shard = new_shard
         self._send = send
-        self._change_share_states = change_share_states
         self._loop = asyncio.get_running_loop()
         self._loads: set[asyncio.Task[None]] = set()
         self._reloading: set[int] = set()  # hosts that are loaded anew, or soon will be
@@ -195,7 +188,7 @@ class Coordinators(Generic[S]):
                 timer.cancel()
             host.resign()
 
-    def _new_host(self, index: int, partition: Partition) -> Host[S]:
+    def _new_host(self, index: int, partition: Partition) -> Host[S, Record, Send]:
         def written(appended: Appended) -> None:
             if appended.flush_due or appended.rolled:
                 self._storage.flush(partition)
@@ -211,15 +204,12 @@ class Coordinators(Generic[S]):
             timer = self._loop.call_later(timeout_s, waiter.release)
             partition.await_commit(required, waiter)
 
-        change = self._change_share_states
-        change_share_states = None if change is None else partial(change, self)
         return Host(
             self._topic,
             partition,
             lambda: self._new_shard(partition),
             send=self._send,
             written=written,
-            change_share_states=change_share_states,
             wait=wait,
             note=logs.COORDINATOR.info,
             on_disk_fault=partial(self._storage.on_disk_fault, *partition.topic_partition),
@@ -227,7 +217,7 @@ class Coordinators(Generic[S]):
 
     # -- loading ----------------------------------------------------------------------------------
 
-    def _load(self, host: Host[S]) -> None:
+    def _load(self, host: Host[S, Record, Send]) -> None:
         steps = host.load(self.now_ms())
         if host.partition.log.log_end_offset == host.partition.log.log_start_offset:
             for _ in steps:
@@ -239,7 +229,7 @@ class Coordinators(Generic[S]):
         self._loads.add(task)
         task.add_done_callback(self._loads.discard)
 
-    async def _load_slowly(self, host: Host[S], steps: Iterable[int]) -> None:
+    async def _load_slowly(self, host: Host[S, Record, Send], steps: Iterable[int]) -> None:
         for _ in steps:
             await asyncio.sleep(0)
         self._reloading.discard(id(host))
@@ -280,7 +270,7 @@ class Coordinators(Generic[S]):
             )
         return partition_for(name, count)
 
-    def host_of(self, name: str) -> Host[S]:
+    def host_of(self, name: str) -> Host[S, Record, Send]:
         """The active host of a name; ClientFault with what the client should do instead."""
         index = self.index_of(name)
         host = self.hosts.get(index)
@@ -299,22 +289,26 @@ class Coordinators(Generic[S]):
         partition = self._metadata.image.partition(self._topic.name, index)
         return partition is not None and partition.leader == self._storage.broker_id
 
-    def active(self) -> list[Host[S]]:
+    def active(self) -> list[Host[S, Record, Send]]:
         return [host for host in self.hosts.values() if host.state is HostState.ACTIVE]
 
     def ask(
-        self, name: str, call: Call, work: Work[S], refusal: Callable[[Error], R]
-    ) -> Outcome[R]:
+        self,
+        name: str,
+        call: Call,
+        work: Work[S, T, Record, Send],
+        refusal: Callable[[Error], T],
+    ) -> Outcome[T]:
         """Let the shard of `name` answer a request."""
         ticket = CallTicket(call, refusal)
-        self._work(name, caller(call, ticket), work, ticket)
+        self._work(name, caller(call, ticket), work)
         return ticket.outcome()
 
     def ask_each(
         self,
         names: Sequence[str],
         call: Call,
-        work: Callable[[int, S, Caller, int], Effects],
+        work: Callable[[int, S, Caller[T], int], Effects[Record, Send]],
         refusal: Callable[[int, Error], T],
         combine: Callable[[list[T]], R],
     ) -> Outcome[R]:
@@ -323,22 +317,26 @@ class Coordinators(Generic[S]):
         for index, name in enumerate(names):
             ticket = gathering.part(index, lambda error, index=index: refusal(index, error))  # type: ignore[misc]
 
-            def part(shard: S, who: Caller, now_ms: int, index: int = index) -> Effects:
+            def part(
+                shard: S, who: Caller[T], now_ms: int, index: int = index
+            ) -> Effects[Record, Send]:
                 return work(index, shard, who, now_ms)
 
-            self._work(name, caller(call, ticket), part, ticket)
+            self._work(name, caller(call, ticket), part)
         return gathering.outcome()
 
-    def _work(self, name: str, who: Caller, work: Work[S], ticket: Any) -> None:
+    def _work(self, name: str, who: Caller[T], work: Work[S, T, Record, Send]) -> None:
         try:
             host = self.host_of(name)
         except ClientFault as fault:
-            ticket.refuse(fault.error)
+            who.ticket.refuse(fault.error)
             return
         now_ms = self.now_ms()
         self.perform(host, work(host.shard, who, now_ms), now_ms)
 
-    def perform(self, host: Host[S], effects: Effects, now_ms: int) -> None:
+    def perform(
+        self, host: Host[S, Record, Send], effects: Effects[Record, Send], now_ms: int
+    ) -> None:
         """Let happen what a shard asked for, and look after its timers."""
         host.perform(effects, now_ms)
         if host.state is HostState.LOADING:
@@ -350,12 +348,12 @@ class Coordinators(Generic[S]):
             self._reload_soon(host)
         self._arm(host)
 
-    def _reload_soon(self, host: Host[S]) -> None:
+    def _reload_soon(self, host: Host[S, Record, Send]) -> None:
         if id(host) not in self._reloading:
             self._reloading.add(id(host))
             self._loop.call_later(_RELOAD_AFTER_S, self._reload, host)
 
-    def _reload(self, host: Host[S]) -> None:
+    def _reload(self, host: Host[S, Record, Send]) -> None:
         if host.state is HostState.LOADING:
             self._load(host)
         else:
@@ -363,7 +361,7 @@ class Coordinators(Generic[S]):
 
     # -- time -------------------------------------------------------------------------------------
 
-    def _arm(self, host: Host[S]) -> None:
+    def _arm(self, host: Host[S, Record, Send]) -> None:
         wake_ms = host.next_wake_ms()
         if wake_ms is None:
             return
@@ -376,7 +374,7 @@ class Coordinators(Generic[S]):
         delay_s = max(wake_ms - self.now_ms(), 0) / 1000
         self._timers[key] = (wake_ms, self._loop.call_later(delay_s, self._on_time, host))
 
-    def _on_time(self, host: Host[S]) -> None:
+    def _on_time(self, host: Host[S, Record, Send]) -> None:
         self._timers.pop(id(host), None)
         host.on_time(self.now_ms())
         if host.state is HostState.LOADING:
@@ -384,7 +382,7 @@ class Coordinators(Generic[S]):
         self._arm(host)
 
 
-def caller(call: Call, ticket: Any) -> Caller:
+def caller(call: Call, ticket: Ticket[T]) -> Caller[T]:
     """Who asks, as members of groups are shown."""
     return Caller(ticket, call.client_id or "", f"/{call.connection.peer_host}", call.version)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from headrace.broker.groups.coordinators import ChangeShareStates, Coordinators, TopicsView
+from headrace.broker.groups.coordinators import Coordinators, TopicsView
 from headrace.cluster.image import (
     Change,
     PartitionsAdded,
@@ -13,13 +13,11 @@ from headrace.cluster.image import (
     TopicDeleted,
     changes_broker_configs,
 )
-from headrace.cluster.topic_names import CONSUMER_OFFSETS
-from headrace.coordinator.effects import TransactionMarkers
-from headrace.coordinator.group.records import decode_record, encode_record
+from headrace.coordinator.group.effects import ShareStatesChange
+from headrace.coordinator.group.records import FORMATS, GroupRecord
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.group.shard import GroupShard
-from headrace.coordinator.host import Host, InternalTopic
-from headrace.errors import InvariantViolated
+from headrace.coordinator.host import Host
 
 if TYPE_CHECKING:
     from headrace.broker.machine import Machine
@@ -30,24 +28,15 @@ if TYPE_CHECKING:
 
 _MINUTE_MS: Final = 60_000
 
-Groups: TypeAlias = Coordinators[GroupShard]
-
-OFFSETS: Final[InternalTopic[GroupShard]] = InternalTopic(
-    CONSUMER_OFFSETS,
-    encode_record,
-    decode_record,
-    lambda shard, record, offset, transaction: shard.replay(
-        record, offset=offset, transaction=transaction
-    ),
-    lambda shard, producer, commit: shard.replay_end_transaction(producer, commit),
-)
+Groups: TypeAlias = Coordinators[GroupShard, GroupRecord, ShareStatesChange]
+GroupHost: TypeAlias = Host[GroupShard, GroupRecord, ShareStatesChange]
 
 
 def build_groups(
     metadata: Metadata,
     storage: Storage,
     machine: Machine,
-    change_share_states: ChangeShareStates[GroupShard],
+    change_share_states: Callable[[Groups, GroupHost, ShareStatesChange], None],
 ) -> Groups:
     config = metadata.settings.config
     topics = TopicsView(metadata)
@@ -60,11 +49,8 @@ def build_groups(
             overrides=metadata.settings.own_group_config,
         )
 
-    def send(_host: Host[GroupShard], _markers: TransactionMarkers) -> None:
-        raise InvariantViolated("groups end no transactions")
-
-    groups = Coordinators(
-        OFFSETS,
+    groups: Groups = Coordinators(
+        FORMATS,
         metadata,
         storage,
         machine,
@@ -75,8 +61,7 @@ def build_groups(
             "segment.bytes": str(config.get_int("offsets.topic.segment.bytes")),
         },
         new_shard=new_shard,
-        send=send,
-        change_share_states=change_share_states,
+        send=lambda host, change: change_share_states(groups, host, change),
     )
 
     def on_changes(changes: Sequence[Change]) -> None:

@@ -12,8 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker.net.handler import Answer, Handler, Outcome
-from headrace.coordinator.effects import Caller, Effects
-from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.errors import ClientFault, Error
 from headrace.types import TopicPartition
 from headrace.wire.messages.add_offsets_to_txn import (
@@ -50,10 +48,12 @@ def _add(
 ) -> Outcome[AddOffsetsToTxnResponse]:
     offsets = TopicPartition(groups.topic_name, groups.index_of(request.group_id))
 
-    def work(shard: TransactionShard, who: Caller, now_ms: int) -> Effects:
-        return shard.handle_add_offsets_to_txn(request, who, offsets, now_ms)
-
-    return transactions.ask(request.transactional_id, call, work, _refused)
+    return transactions.ask(
+        request.transactional_id,
+        call,
+        lambda shard, who, now_ms: shard.handle_add_offsets_to_txn(request, who, offsets, now_ms),
+        _refused,
+    )
 
 
 def _refused(error: Error) -> AddOffsetsToTxnResponse:

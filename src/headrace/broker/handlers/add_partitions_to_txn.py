@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from headrace.broker.net.handler import Answer, Handler
 from headrace.coordinator.effects import Caller, Effects, Reply
 from headrace.coordinator.transaction.partitions import flattened, topic_results
-from headrace.coordinator.transaction.shard import TransactionShard
+from headrace.coordinator.transaction.shard import TransactionEffects, TransactionShard
 from headrace.errors import Error
 from headrace.types import TopicPartition
 from headrace.wire.messages.add_partitions_to_txn import (
@@ -69,7 +69,12 @@ def _handle_batch(
 ) -> Answer[AddPartitionsToTxnResponse]:
     entries = request.transactions
 
-    def work(index: int, shard: TransactionShard, who: Caller, now_ms: int) -> Effects:
+    def work(
+        index: int,
+        shard: TransactionShard,
+        who: Caller[AddPartitionsToTxnResponse],
+        now_ms: int,
+    ) -> TransactionEffects:
         absent = _errors_if_absent(metadata, entries[index].topics)
         if absent:
             return Effects(replies=[Reply(who.ticket, outcome(index, absent))])

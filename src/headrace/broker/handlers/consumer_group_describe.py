@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from headrace.broker import authorized_operations
 from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.net.portions import Portions
-from headrace.coordinator.effects import Caller, Effects
-from headrace.coordinator.group.shard import GroupShard
 from headrace.errors import Error
 from headrace.wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -31,9 +29,6 @@ def handle(
     groups: Groups, request: ConsumerGroupDescribeRequest, call: Call
 ) -> Answer[ConsumerGroupDescribeResponse]:
     names = request.group_ids
-
-    def work(index: int, shard: GroupShard, who: Caller, now_ms: int) -> Effects:
-        return shard.handle_consumer_group_describe(names[index], who, now_ms)
 
     def refusal(index: int, error: Error) -> DescribedGroup:
         return DescribedGroup(
@@ -52,7 +47,15 @@ def handle(
                 group.authorized_operations = authorized_operations.ON_GROUP
         return ConsumerGroupDescribeResponse(groups=groups)
 
-    return groups.ask_each(names, call, work, refusal, combine)
+    return groups.ask_each(
+        names,
+        call,
+        lambda index, shard, who, now_ms: shard.handle_consumer_group_describe(
+            names[index], who, now_ms
+        ),
+        refusal,
+        combine,
+    )
 
 
 HANDLER = Handler(

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING
 
 from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.net.portions import Portions
-from headrace.coordinator.effects import Caller, Effects
-from headrace.coordinator.group.shard import GroupShard
-from headrace.errors import Error
 from headrace.wire.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -32,14 +29,12 @@ def handle(
 ) -> Answer[DeleteGroupsResponse]:
     names = list(dict.fromkeys(request.groups_names))
 
-    def work(index: int, shard: GroupShard, who: Caller, now_ms: int) -> Effects:
-        return shard.handle_delete_group(names[index], who, now_ms)
-
-    def refusal(index: int, error: Error) -> DeletableGroupResult:
-        return DeletableGroupResult(group_id=names[index], error_code=error)
-
     return groups.ask_each(
-        names, call, work, refusal, lambda results: DeleteGroupsResponse(results=results)
+        names,
+        call,
+        lambda index, shard, who, now_ms: shard.handle_delete_group(names[index], who, now_ms),
+        lambda index, error: DeletableGroupResult(group_id=names[index], error_code=error),
+        lambda results: DeleteGroupsResponse(results=results),
     )
 
 

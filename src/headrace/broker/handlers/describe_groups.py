@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 from headrace.broker import authorized_operations
 from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.net.portions import Portions
-from headrace.coordinator.effects import Caller, Effects
-from headrace.coordinator.group.shard import GroupShard
 from headrace.errors import Error
 from headrace.wire.messages.describe_groups import (
     DescribedGroup,
@@ -33,9 +31,6 @@ def handle(
 ) -> Answer[DescribeGroupsResponse]:
     names = request.groups
 
-    def work(index: int, shard: GroupShard, who: Caller, now_ms: int) -> Effects:
-        return shard.handle_describe_group(names[index], who, now_ms)
-
     def refusal(index: int, error: Error) -> DescribedGroup:
         return DescribedGroup(
             error_code=error,
@@ -52,7 +47,13 @@ def handle(
                 group.authorized_operations = authorized_operations.ON_GROUP
         return DescribeGroupsResponse(groups=groups)
 
-    return groups.ask_each(names, call, work, refusal, combine)
+    return groups.ask_each(
+        names,
+        call,
+        lambda index, shard, who, now_ms: shard.handle_describe_group(names[index], who, now_ms),
+        refusal,
+        combine,
+    )
 
 
 HANDLER = Handler(

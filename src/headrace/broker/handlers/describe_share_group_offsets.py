@@ -20,7 +20,7 @@ from headrace.broker.sharing.states import ShareSummary
 from headrace.cluster.features import SHARE_VERSION
 from headrace.coordinator.group.share import ShareGroup
 from headrace.errors import ClientFault, Error
-from headrace.types import ZERO_UUID, TopicPartition
+from headrace.types import ZERO_UUID, SharePartitionKey, TopicPartition
 from headrace.wire.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
@@ -96,12 +96,12 @@ async def _topics(
             wanted.setdefault(topic.topic_name, []).extend(topic.partitions)
     ids = {name: image.topics[name].id if name in image.topics else ZERO_UUID for name in wanted}
     keys = [
-        (ids[name], number)
+        SharePartitionKey(asked.group_id, ids[name], number)
         for name, partitions in wanted.items()
         for number in partitions
         if ids[name] != ZERO_UUID
     ]
-    summaries = await share_states.summaries(asked.group_id, keys) if keys else {}
+    summaries = await share_states.summaries(keys) if keys else {}
     ends = await log_ends(
         metadata,
         storage,
@@ -110,7 +110,7 @@ async def _topics(
             TopicPartition(name, number)
             for name, partitions in wanted.items()
             for number in partitions
-            if _has_lag(summaries.get((ids[name], number)))
+            if _has_lag(summaries.get(SharePartitionKey(asked.group_id, ids[name], number)))
         ],
     )
     return [
@@ -120,7 +120,7 @@ async def _topics(
             partitions=[
                 _partition(
                     number,
-                    summaries.get((ids[name], number)),
+                    summaries.get(SharePartitionKey(asked.group_id, ids[name], number)),
                     ends.get(TopicPartition(name, number)),
                 )
                 for number in partitions

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.net.portions import Portions
 from headrace.coordinator.effects import Caller, Effects, Reply
-from headrace.coordinator.transaction.shard import TransactionShard
+from headrace.coordinator.transaction.shard import TransactionEffects, TransactionShard
 from headrace.errors import Error
 from headrace.types import NO_EPOCH, NO_PRODUCER_ID
 from headrace.wire.messages.describe_transactions import (
@@ -30,7 +30,9 @@ def handle(
 ) -> Answer[DescribeTransactionsResponse]:
     names = request.transactional_ids
 
-    def work(index: int, shard: TransactionShard, who: Caller, now_ms: int) -> Effects:
+    def work(
+        index: int, shard: TransactionShard, who: Caller[TransactionState], now_ms: int
+    ) -> TransactionEffects:
         description = shard.handle_describe_transactions(names[index])
         return Effects(replies=[Reply(who.ticket, description)])
 

@@ -11,7 +11,7 @@ partitions (KIP-932).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.net.portions import Portions
@@ -25,12 +25,13 @@ from headrace.wire.messages.find_coordinator import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.groups.coordinators import Coordinators
     from headrace.broker.groups.groups import Groups
     from headrace.broker.membership.metadata import Metadata
     from headrace.broker.net.call import Call
     from headrace.broker.sharing.coordinators import Shares
     from headrace.broker.transactions.transactions import Transactions
+
+    AnyCoordinators: TypeAlias = Groups | Transactions | Shares
 
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _MANY_KEYS_SINCE: Final = 4
@@ -46,7 +47,7 @@ def handle(
 ) -> Answer[FindCoordinatorResponse]:
     keys = request.coordinator_keys if call.version >= _MANY_KEYS_SINCE else [request.key]
     if request.key_type == _GROUP:
-        coordinators: Coordinators[Any] = groups
+        coordinators: AnyCoordinators = groups
     elif request.key_type == _TRANSACTION:
         coordinators = transactions
     elif request.key_type == _SHARE:
@@ -64,7 +65,7 @@ def handle(
 
 
 async def _create_then_find(
-    metadata: Metadata, coordinators: Coordinators[Any], keys: Sequence[str], call: Call
+    metadata: Metadata, coordinators: AnyCoordinators, keys: Sequence[str], call: Call
 ) -> FindCoordinatorResponse:
     try:
         await coordinators.create_topic()
@@ -73,7 +74,7 @@ async def _create_then_find(
     return _answer(call, [_find(metadata, coordinators, key, call) for key in keys])
 
 
-def _find(metadata: Metadata, coordinators: Coordinators[Any], key: str, call: Call) -> Coordinator:
+def _find(metadata: Metadata, coordinators: AnyCoordinators, key: str, call: Call) -> Coordinator:
     image = metadata.image
     index = partition_for(key, coordinators.partition_count)
     partition = image.partition(coordinators.topic_name, index)

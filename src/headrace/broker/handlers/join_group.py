@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker.net.handler import Answer, Handler
-from headrace.errors import Error
+from headrace.coordinator.group.answers import join_refused
 from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 if TYPE_CHECKING:
@@ -22,20 +22,11 @@ if TYPE_CHECKING:
 
 
 def handle(groups: Groups, request: JoinGroupRequest, call: Call) -> Answer[JoinGroupResponse]:
-    def refusal(error: Error) -> JoinGroupResponse:
-        return JoinGroupResponse(
-            error_code=error,
-            protocol_name=None if call.version >= 7 else "",
-            leader="",
-            member_id=request.member_id,
-            members=[],
-        )
-
     return groups.ask(
         request.group_id,
         call,
         lambda shard, who, now_ms: shard.handle_join_group(request, who, now_ms),
-        refusal,
+        lambda error: join_refused(error, request.member_id),
     )
 
 

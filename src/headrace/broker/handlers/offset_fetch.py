@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.net.portions import Portions
-from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.effects import Caller
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.offset_fetch import asked_groups, assembled, refused
 from headrace.coordinator.group.shard import GroupShard
 from headrace.errors import Error
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 def handle(groups: Groups, request: OffsetFetchRequest, call: Call) -> Answer[OffsetFetchResponse]:
     asked = asked_groups(request, call.version)
 
-    def work(index: int, shard: GroupShard, who: Caller, now_ms: int) -> Effects:
+    def work(
+        index: int, shard: GroupShard, who: Caller[OffsetFetchResponseGroup], now_ms: int
+    ) -> GroupEffects:
         return shard.handle_offset_fetch(
             asked[index], who, now_ms, require_stable=request.require_stable
         )

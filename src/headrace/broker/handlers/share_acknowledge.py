@@ -69,7 +69,7 @@ def handle(
             sessions.close(session)
         ticket.answer(_response(metadata, partitions, call, name.group_id, outcomes))
 
-    parts = list(acknowledged_parts(request.topics))
+    parts = list(acknowledged_parts(name.group_id, request.topics))
     Acknowledging(partitions, name, parts, may_renew=request.is_renew_ack, done=done)
     return ticket.outcome()
 
@@ -83,12 +83,12 @@ def _refused(fault: ClientFault) -> ShareAcknowledgeResponse:
 def _response(
     metadata: Metadata, partitions: SharePartitions, call: Call, group_id: str, outcomes: Outcomes
 ) -> ShareAcknowledgeResponse:
-    leaders = {key: leader_of(metadata, *key, error) for key, error in outcomes.items()}
+    leaders = {key: leader_of(metadata, key, error) for key, error in outcomes.items()}
     parts = [
         (
             key,
             PartitionData(
-                partition_index=key[1],
+                partition_index=key.partition,
                 error_code=error,
                 current_leader=LeaderIdAndEpoch(
                     leader_id=leaders[key][0], leader_epoch=leaders[key][1]

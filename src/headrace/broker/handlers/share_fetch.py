@@ -36,10 +36,11 @@ from headrace.broker.sharing.requests import (
     leader_of,
     session_name,
 )
-from headrace.broker.sharing.sessions import FINAL_EPOCH, OPENING_EPOCH, PartitionKey, ShareSession
+from headrace.broker.sharing.sessions import FINAL_EPOCH, OPENING_EPOCH, ShareSession
 from headrace.errors import ClientFault, Error
 from headrace.replica.sharing.choosing import Choice, Wish
 from headrace.replica.waiters import FetchWaiter
+from headrace.types import SharePartitionKey
 from headrace.wire.messages.share_fetch import (
     AcquiredRecords,
     LeaderIdAndEpoch,
@@ -128,7 +129,7 @@ class _ShareFetch:
 
     def begin(self) -> Answer[ShareFetchResponse]:
         request = self._request
-        acknowledged = list(acknowledged_parts(request.topics))
+        acknowledged = list(acknowledged_parts(self._session.name.group_id, request.topics))
         Acknowledging(
             self._parts.share_partitions,
             self._session.name,
@@ -171,7 +172,7 @@ class _ShareFetch:
                 return
             self._acquire(passed)
 
-    def _find(self) -> dict[PartitionKey, _Found]:
+    def _find(self) -> dict[SharePartitionKey, _Found]:
         """What each partition in turn has, within the limits of the request."""
         parts, request, group_id = self._parts, self._request, self._session.name.group_id
         committed_only = (
@@ -184,12 +185,12 @@ class _ShareFetch:
             left_bytes = int(min(left_bytes, max(parts.quotas.most_fetched(self._call), 1)))
         left_records = request.max_records
         self._faults = {}
-        found: dict[PartitionKey, _Found] = {}
+        found: dict[SharePartitionKey, _Found] = {}
         for key in self._session.in_turn():
             if left_records <= 0:
                 break
             try:
-                led = parts.share_partitions.find(group_id, *key)
+                led = parts.share_partitions.find(key)
                 share = led.share
                 if share is None:
                     continue
@@ -213,7 +214,7 @@ class _ShareFetch:
                 left_records -= records[0].records
         return found
 
-    def _acquire(self, found: dict[PartitionKey, _Found]) -> dict[PartitionKey, _Found]:
+    def _acquire(self, found: dict[SharePartitionKey, _Found]) -> dict[SharePartitionKey, _Found]:
         for each in found.values():
             self._acquire_one(each)
         return found
@@ -237,7 +238,7 @@ class _ShareFetch:
         waiter = self._waiter = FetchWaiter(1, self._wake)
         for key in self._session.partitions:
             try:
-                led = parts.share_partitions.find(self._session.name.group_id, *key)
+                led = parts.share_partitions.find(key)
             except ClientFault:
                 continue
             for waiting in (led.waiters, led.partition.fetch_waiters):
@@ -270,7 +271,7 @@ class _ShareFetch:
 
     # -- the answer -------------------------------------------------------------------------------
 
-    def _answer(self, found: dict[PartitionKey, _Found], size: int) -> ShareFetchResponse:
+    def _answer(self, found: dict[SharePartitionKey, _Found], size: int) -> ShareFetchResponse:
         """Acquire and tell, unless a quota forbids it: then nothing is locked."""
         parts = self._parts
         wait_ms = parts.quotas.on_fetched(self._call, size) if parts.quotas.active else 0
@@ -278,10 +279,10 @@ class _ShareFetch:
         response.throttle_time_ms = wait_ms
         return response
 
-    def _response(self, found: dict[PartitionKey, _Found]) -> ShareFetchResponse:
+    def _response(self, found: dict[SharePartitionKey, _Found]) -> ShareFetchResponse:
         if self._timer is not None:
             self._timer.cancel()
-        keys: dict[PartitionKey, None] = dict.fromkeys(
+        keys: dict[SharePartitionKey, None] = dict.fromkeys(
             [key for key, each in found.items() if each.choice.acquired]
         )
         keys |= dict.fromkeys(self._faults) | dict.fromkeys(self._outcomes)
@@ -302,16 +303,18 @@ class _ShareFetch:
             ],
         )
 
-    def _part(self, key: PartitionKey, found: _Found | None, hinted: list[int]) -> PartitionData:
+    def _part(
+        self, key: SharePartitionKey, found: _Found | None, hinted: list[int]
+    ) -> PartitionData:
         error = self._faults.get(key, Error.NONE)
         acknowledge_error = self._outcomes.get(key, Error.NONE)
-        leader, epoch = leader_of(self._parts.metadata, *key, error or acknowledge_error)
+        leader, epoch = leader_of(self._parts.metadata, key, error or acknowledge_error)
         if error in leader_hints.HINTED or acknowledge_error in leader_hints.HINTED:
             hinted.append(leader)
         acquired = [] if found is None else found.choice.acquired
         records: Any = b"" if found is None or not acquired else found.records
         return PartitionData(
-            partition_index=key[1],
+            partition_index=key.partition,
             error_code=error,
             acknowledge_error_code=acknowledge_error,
             current_leader=LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch),
@@ -346,21 +349,11 @@ def _check_renewal(request: ShareFetchRequest) -> None:
 
 def handle(parts: Parts, request: ShareFetchRequest, call: Call) -> Answer[ShareFetchResponse]:
     epoch = request.share_session_epoch
-    asked = [
-        (topic.topic_id, each.partition_index)
-        for topic in request.topics
-        for each in topic.partitions
-    ]
-    forgotten = [
-        (topic.topic_id, index)
-        for topic in request.forgotten_topics_data
-        for index in topic.partitions
-    ]
     try:
         name = session_name(request.group_id, request.member_id)
         _check_renewal(request)
         if epoch == OPENING_EPOCH:
-            if any(acknowledged_parts(request.topics)):
+            if any(acknowledged_parts(name.group_id, request.topics)):
                 raise ClientFault(Error.INVALID_REQUEST, "nothing is held when a session begins")
             session = parts.share_sessions.open(name, call.connection)
         else:
@@ -368,6 +361,16 @@ def handle(parts: Parts, request: ShareFetchRequest, call: Call) -> Answer[Share
     except ClientFault as fault:
         return _refused(fault)
     if epoch != FINAL_EPOCH:
+        asked = [
+            SharePartitionKey(name.group_id, topic.topic_id, each.partition_index)
+            for topic in request.topics
+            for each in topic.partitions
+        ]
+        forgotten = [
+            SharePartitionKey(name.group_id, topic.topic_id, index)
+            for topic in request.forgotten_topics_data
+            for index in topic.partitions
+        ]
         session.update(asked, forgotten)
     return _ShareFetch(parts, request, call, session).begin()
 

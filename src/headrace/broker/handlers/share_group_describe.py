@@ -14,8 +14,6 @@ from headrace.broker import authorized_operations
 from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.net.portions import Portions
 from headrace.cluster.features import SHARE_VERSION
-from headrace.coordinator.effects import Caller, Effects
-from headrace.coordinator.group.shard import GroupShard
 from headrace.coordinator.group.share.groups import refused_description
 from headrace.errors import Error
 from headrace.wire.messages.share_group_describe import (
@@ -38,9 +36,6 @@ def handle(
         refused = [refused_description(name, Error.UNSUPPORTED_VERSION) for name in names]
         return ShareGroupDescribeResponse(groups=refused)
 
-    def work(index: int, shard: GroupShard, who: Caller, now_ms: int) -> Effects:
-        return shard.share.handle_describe(names[index], who, now_ms)
-
     def combine(groups: list[DescribedGroup]) -> ShareGroupDescribeResponse:
         for group in groups:
             if request.include_authorized_operations and not group.error_code:
@@ -48,7 +43,11 @@ def handle(
         return ShareGroupDescribeResponse(groups=groups)
 
     return groups.ask_each(
-        names, call, work, lambda index, error: refused_description(names[index], error), combine
+        names,
+        call,
+        lambda index, shard, who, now_ms: shard.share.handle_describe(names[index], who, now_ms),
+        lambda index, error: refused_description(names[index], error),
+        combine,
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.broker.net.handler import Answer, Handler
-from headrace.errors import Error
+from headrace.coordinator.group.answers import sync_refused
 from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 if TYPE_CHECKING:
@@ -24,12 +24,8 @@ def handle(groups: Groups, request: SyncGroupRequest, call: Call) -> Answer[Sync
         request.group_id,
         call,
         lambda shard, who, now_ms: shard.handle_sync_group(request, who, now_ms),
-        _refused,
+        sync_refused,
     )
-
-
-def _refused(error: Error) -> SyncGroupResponse:
-    return SyncGroupResponse(error_code=error, assignment=b"")
 
 
 HANDLER = Handler(request=SyncGroupRequest, handle=handle)

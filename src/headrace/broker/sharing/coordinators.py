@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Never, TypeAlias, assert_never
 
 from headrace.broker.groups.coordinators import Coordinators, TopicsView
 from headrace.cluster.image import Change, TopicDeleted
-from headrace.cluster.topic_names import SHARE_GROUP_STATE
-from headrace.coordinator.effects import ProducerIdentity, TransactionMarkers
-from headrace.coordinator.host import Host, InternalTopic
-from headrace.coordinator.share.records import decode_record, encode_record
+from headrace.coordinator.host import Host
+from headrace.coordinator.share.records import FORMATS, ShareRecord
 from headrace.coordinator.share.shard import ShareSettings, ShareShard
-from headrace.errors import InvariantViolated
 
 if TYPE_CHECKING:
     from headrace.broker.machine import Machine
@@ -21,19 +18,8 @@ if TYPE_CHECKING:
     from headrace.replica.partition import Partition
 
 
-def _end_transaction(_shard: ShareShard, _producer: ProducerIdentity, _commit: bool) -> None:
-    """Nobody writes to this topic in a transaction; a marker that is here means nothing."""
-
-
-Shares: TypeAlias = Coordinators[ShareShard]
-
-STATE: Final[InternalTopic[ShareShard]] = InternalTopic(
-    SHARE_GROUP_STATE,
-    encode_record,
-    decode_record,
-    lambda shard, record, offset, _transaction: shard.replay(record, offset),
-    _end_transaction,
-)
+Shares: TypeAlias = Coordinators[ShareShard, ShareRecord, Never]
+ShareHost: TypeAlias = Host[ShareShard, ShareRecord, Never]
 
 
 def build_shares(metadata: Metadata, storage: Storage, machine: Machine) -> Shares:
@@ -48,11 +34,8 @@ def build_shares(metadata: Metadata, storage: Storage, machine: Machine) -> Shar
     def new_shard(_partition: Partition) -> ShareShard:
         return ShareShard(settings, topics)
 
-    def send(_host: Host[ShareShard], _markers: TransactionMarkers) -> None:
-        raise InvariantViolated("share coordinators end no transactions")
-
-    shares = Coordinators(
-        STATE,
+    shares: Shares = Coordinators(
+        FORMATS,
         metadata,
         storage,
         machine,
@@ -65,7 +48,7 @@ def build_shares(metadata: Metadata, storage: Storage, machine: Machine) -> Shar
             "segment.bytes": str(config.get_int("share.coordinator.state.topic.segment.bytes")),
         },
         new_shard=new_shard,
-        send=send,
+        send=lambda _host, nothing: assert_never(nothing),
         commit_timeout_key="share.coordinator.write.timeout.ms",
     )
 
@@ -80,7 +63,7 @@ def build_shares(metadata: Metadata, storage: Storage, machine: Machine) -> Shar
     return shares
 
 
-def prune(hosts: Iterable[Host[ShareShard]]) -> None:
+def prune(hosts: Iterable[ShareHost]) -> None:
     """Delete what snapshots have made redundant.
 
     Only where everything is committed: a snapshot that a new leader never saw replaces nothing.

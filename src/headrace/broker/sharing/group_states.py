@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING
 
 from headrace.broker.sharing.states import ShareStart
 from headrace.broker.watching import logs
-from headrace.coordinator.effects import SharePartition, ShareStatesBegin, ShareStatesChange
+from headrace.coordinator.group.effects import (
+    ShareStatesBegin,
+    ShareStatesChange,
+)
 from headrace.coordinator.host import HostState
 from headrace.errors import ClientFault, Error
+from headrace.types import SharePartitionKey
 
 if TYPE_CHECKING:
-    from headrace.broker.groups.coordinators import Coordinators
+    from headrace.broker.groups.groups import GroupHost, Groups
     from headrace.broker.sharing.states import ShareStates
     from headrace.coordinator.group.shard import GroupShard
-    from headrace.coordinator.host import Host
 
 
 class ShareGroupStates:
@@ -32,9 +35,7 @@ class ShareGroupStates:
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def change(
-        self, groups: Coordinators[GroupShard], host: Host[GroupShard], change: ShareStatesChange
-    ) -> None:
+    def change(self, groups: Groups, host: GroupHost, change: ShareStatesChange) -> None:
         """Carry out what a shard asks for, and tell it."""
         task = self._loop.create_task(self._carry_out(groups, host, host.shard, change))
         self._tasks.add(task)
@@ -42,8 +43,8 @@ class ShareGroupStates:
 
     async def _carry_out(
         self,
-        groups: Coordinators[GroupShard],
-        host: Host[GroupShard],
+        groups: Groups,
+        host: GroupHost,
         shard: GroupShard,
         change: ShareStatesChange,
     ) -> None:
@@ -54,10 +55,9 @@ class ShareGroupStates:
                 effects = shard.share.on_states_changed(change, outcomes, now_ms)
                 groups.perform(host, effects, now_ms)
                 return
-        if change.reply is not None:
-            change.reply.ticket.refuse(Error.NOT_COORDINATOR)
+        change.refuse(Error.NOT_COORDINATOR)
 
-    async def _ask(self, change: ShareStatesChange) -> Mapping[SharePartition, Error]:
+    async def _ask(self, change: ShareStatesChange) -> Mapping[SharePartitionKey, Error]:
         group_id = change.group_id
         try:
             if isinstance(change, ShareStatesBegin):
@@ -65,9 +65,9 @@ class ShareGroupStates:
                     partition: ShareStart(change.state_epoch, offset)
                     for partition, offset in change.start_offsets.items()
                 }
-                outcomes = await self._states.initialize(group_id, starts)
+                outcomes = await self._states.initialize(starts)
             else:
-                outcomes = await self._states.delete(group_id, sorted(change.partitions))
+                outcomes = await self._states.delete(sorted(change.partitions))
         except ClientFault as fault:
             asked = (
                 change.start_offsets if isinstance(change, ShareStatesBegin) else change.partitions
@@ -82,5 +82,5 @@ class ShareGroupStates:
             )
         return outcomes
 
-    def _is_in_charge(self, host: Host[GroupShard], shard: GroupShard) -> bool:
+    def _is_in_charge(self, host: GroupHost, shard: GroupShard) -> bool:
         return host.state is HostState.ACTIVE and host.shard is shard

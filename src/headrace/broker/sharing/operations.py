@@ -7,15 +7,15 @@ asked about by itself: `handle` does it for brokers that ask over the wire, and
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Protocol, TypeVar
+from uuid import UUID
 
 from headrace.broker.net.handler import Answer
-from headrace.coordinator.effects import Caller, Effects
-from headrace.coordinator.share.shard import ShareShard
-from headrace.coordinator.share.state import ShareKey
+from headrace.coordinator.effects import Caller
+from headrace.coordinator.share.shard import ShareEffects, ShareShard
 from headrace.errors import Error
-from headrace.types import uuid_to_text
+from headrace.types import SharePartitionKey, uuid_to_text
 from headrace.wire.messages import (
     delete_share_group_state,
     initialize_share_group_state,
@@ -29,15 +29,51 @@ if TYPE_CHECKING:
     from headrace.broker.sharing.coordinators import Shares
 
 
-class Operation(NamedTuple):
+class _Asked(Protocol):
+    """What a request says of one partition."""
+
+    partition: int
+
+
+class _Result(Protocol):
+    """What a response says of one partition."""
+
+    partition: int
+    error_code: int
+
+
+A = TypeVar("A", bound=_Asked)
+R = TypeVar("R", bound=_Result)
+Response = TypeVar("Response")
+_Item = TypeVar("_Item")
+
+
+class OfTopic(Protocol[_Item]):
+    topic_id: UUID
+    partitions: list[_Item]
+
+
+class StateRequest(Protocol[_Item]):
+    group_id: str
+
+    @property
+    def topics(self) -> Sequence[OfTopic[_Item]]: ...
+
+
+class StateResponse(Protocol[_Item]):
+    @property
+    def results(self) -> Sequence[OfTopic[_Item]]: ...
+
+
+class Operation(NamedTuple, Generic[A, R, Response]):
     """One API: its messages, and the shard's handler for one part of a request."""
 
-    request: Callable[..., Any]
-    topic: Callable[..., Any]
-    response: Callable[..., Any]
-    topic_result: Callable[..., Any]
-    refused: Callable[[int, Error], Any]
-    work: Callable[[ShareShard, ShareKey, Any, Caller, int], Effects]
+    request: Callable[..., StateRequest[A]]
+    topic: Callable[..., OfTopic[A]]
+    response: Callable[..., Response]
+    topic_result: Callable[..., OfTopic[R]]
+    refused: Callable[[int, Error], R]
+    work: Callable[[ShareShard, SharePartitionKey, A, Caller[R], int], ShareEffects]
 
 
 INITIALIZE: Final = Operation(
@@ -90,24 +126,26 @@ SUMMARY: Final = Operation(
 )
 
 
-def coordinator_key(key: ShareKey) -> str:
+def coordinator_key(key: SharePartitionKey) -> str:
     """The name of a share partition by which its coordinator is found, as Kafka spells it."""
     return f"{key.group_id}:{uuid_to_text(key.topic_id)}:{key.partition}"
 
 
-def answer(operation: Operation, shares: Shares, request: Any, call: Call) -> Answer[Any]:
+def answer(
+    operation: Operation[A, R, Response], shares: Shares, request: StateRequest[A], call: Call
+) -> Answer[Response]:
     """Let the coordinators on this broker answer what another broker asks."""
     parts = [
-        (ShareKey(request.group_id, topic.topic_id, asked.partition), asked)
+        (SharePartitionKey(request.group_id, topic.topic_id, asked.partition), asked)
         for topic in request.topics
         for asked in topic.partitions
     ]
 
-    def work(index: int, shard: ShareShard, who: Caller, now_ms: int) -> Effects:
+    def work(index: int, shard: ShareShard, who: Caller[R], now_ms: int) -> ShareEffects:
         key, asked = parts[index]
         return operation.work(shard, key, asked, who, now_ms)
 
-    def combine(results: list[Any]) -> Any:
+    def combine(results: list[R]) -> Response:
         rest = iter(results)
         return operation.response(
             results=[

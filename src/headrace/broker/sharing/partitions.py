@@ -12,16 +12,15 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
-from uuid import UUID
 
 from headrace.broker.sharing.start import resolve_start
 from headrace.broker.sharing.states import KeptShare
 from headrace.broker.watching import logs
 from headrace.cluster.image import Change, PartitionChanged, TopicDeleted
-from headrace.coordinator.share.state import ShareKey
 from headrace.errors import ClientFault, Error, HeadraceError
 from headrace.replica.sharing.partition import SharePartition
-from headrace.replica.sharing.states import Acknowledgement, ShareLimits
+from headrace.replica.sharing.states import Acknowledgement, ShareLimits, StateWrite
+from headrace.types import SharePartitionKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +53,7 @@ class LedShare:
         "writer",
     )
 
-    def __init__(self, key: ShareKey, partition: Partition) -> None:
+    def __init__(self, key: SharePartitionKey, partition: Partition) -> None:
         self.key = key
         self.partition = partition
         self.share: SharePartition | None = None
@@ -75,7 +74,7 @@ class SharePartitions:
     def __init__(
         self, metadata: Metadata, storage: Storage, clock: Clock, states: ShareStates
     ) -> None:
-        self.led: dict[ShareKey, LedShare] = {}
+        self.led: dict[SharePartitionKey, LedShare] = {}
         self._metadata = metadata
         self._storage = storage
         self._clock = clock
@@ -103,12 +102,11 @@ class SharePartitions:
 
     # -- coming and going -------------------------------------------------------------------------
 
-    def find(self, group_id: str, topic_id: UUID, index: int) -> LedShare:
+    def find(self, key: SharePartitionKey) -> LedShare:
         """The share partition, perhaps still loading; ClientFault if it is not ours to lead."""
         if self._stopped:
             raise ClientFault(Error.NOT_LEADER_OR_FOLLOWER, "this broker is shutting down")
-        partition = self._partition(topic_id, index)
-        key = ShareKey(group_id, topic_id, index)
+        partition = self._partition(key)
         led = self.led.get(key)
         if led is not None:
             share = led.share
@@ -125,11 +123,11 @@ class SharePartitions:
         led.writer = self._loop.create_task(self._load(led))
         return led
 
-    def _partition(self, topic_id: UUID, index: int) -> Partition:
-        name = self._metadata.image.topic_names.get(topic_id)
+    def _partition(self, key: SharePartitionKey) -> Partition:
+        name = self._metadata.image.topic_names.get(key.topic_id)
         if name is None:
             raise ClientFault(Error.UNKNOWN_TOPIC_ID)
-        return self._storage.find_leader(name, index)
+        return self._storage.find_leader(name, key.partition)
 
     async def _load(self, led: LedShare) -> None:
         leader_epoch = led.partition.leader_epoch
@@ -255,7 +253,7 @@ class SharePartitions:
             if write is not None:
                 led.writer = self._loop.create_task(self._write(led, led.share, write))
 
-    async def _write(self, led: LedShare, share: SharePartition, write: Any) -> None:
+    async def _write(self, led: LedShare, share: SharePartition, write: StateWrite | None) -> None:
         while write is not None:
             error = await self._states.write(led.key, share.leader_epoch, share.state_epoch, write)
             if self.led.get(led.key) is not led:

@@ -4,25 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from uuid import UUID
 
 from headrace.broker.membership import leader_hints
-from headrace.broker.sharing.sessions import PartitionKey, SessionName
+from headrace.broker.sharing.sessions import SessionName
 from headrace.errors import ClientFault, Error
 from headrace.replica.sharing.states import Acknowledgement, AcknowledgeType
+from headrace.types import SharePartitionKey
 
 if TYPE_CHECKING:
     from headrace.broker.membership.metadata import Metadata
     from headrace.broker.sharing.partitions import SharePartitions
 
-Outcomes = dict[PartitionKey, Error]
+Outcomes = dict[SharePartitionKey, Error]
 
 
 class _Batch(Protocol):
     first_offset: int
     last_offset: int
     acknowledge_types: list[int]
+
+
+class _AskedPartition(Protocol):
+    partition_index: int
+
+    @property
+    def acknowledgement_batches(self) -> Sequence[_Batch]: ...
+
+
+class _AskedTopic(Protocol):
+    topic_id: UUID
+
+    @property
+    def partitions(self) -> Sequence[_AskedPartition]: ...
+
+
+P = TypeVar("P")
 
 
 def session_name(group_id: str | None, member_id: str | None) -> SessionName:
@@ -51,12 +69,15 @@ def acknowledgements(batches: Sequence[_Batch], *, may_renew: bool) -> list[Ackn
     return taken
 
 
-def acknowledged_parts(topics: Iterable[Any]) -> Iterator[tuple[PartitionKey, Sequence[_Batch]]]:
+def acknowledged_parts(
+    group_id: str, topics: Iterable[_AskedTopic]
+) -> Iterator[tuple[SharePartitionKey, Sequence[_Batch]]]:
     """The partitions of a request that have something to acknowledge."""
     for topic in topics:
         for asked in topic.partitions:
             if asked.acknowledgement_batches:
-                yield (topic.topic_id, asked.partition_index), asked.acknowledgement_batches
+                key = SharePartitionKey(group_id, topic.topic_id, asked.partition_index)
+                yield key, asked.acknowledgement_batches
 
 
 class Acknowledging:
@@ -68,7 +89,7 @@ class Acknowledging:
         self,
         share_partitions: SharePartitions,
         name: SessionName,
-        parts: Sequence[tuple[PartitionKey, Sequence[_Batch]]],
+        parts: Sequence[tuple[SharePartitionKey, Sequence[_Batch]]],
         *,
         may_renew: bool,
         done: Callable[[Outcomes], None],
@@ -84,7 +105,7 @@ class Acknowledging:
         self,
         share_partitions: SharePartitions,
         name: SessionName,
-        key: PartitionKey,
+        key: SharePartitionKey,
         batches: Sequence[_Batch],
         may_renew: bool,
     ) -> None:
@@ -94,7 +115,7 @@ class Acknowledging:
 
         try:
             taken = acknowledgements(batches, may_renew=may_renew)
-            led = share_partitions.find(name.group_id, *key)
+            led = share_partitions.find(key)
         except ClientFault as fault:
             tell(fault.error)
             return
@@ -106,16 +127,16 @@ class Acknowledging:
             self._done(self.outcomes)
 
 
-def leader_of(metadata: Metadata, topic_id: UUID, index: int, error: int) -> tuple[int, int]:
+def leader_of(metadata: Metadata, key: SharePartitionKey, error: int) -> tuple[int, int]:
     """Who leads a partition that is not led here; (0, 0) where nobody needs to know, as Kafka."""
     if error not in leader_hints.HINTED:
         return 0, 0
-    name = metadata.image.topic_names.get(topic_id, "")
-    return leader_hints.leader_of(metadata, name, index)
+    name = metadata.image.topic_names.get(key.topic_id, "")
+    return leader_hints.leader_of(metadata, name, key.partition)
 
 
-def by_topic(parts: Iterable[tuple[PartitionKey, Any]]) -> dict[UUID, list[Any]]:
-    topics: dict[UUID, list[Any]] = {}
-    for (topic_id, _), part in parts:
-        topics.setdefault(topic_id, []).append(part)
+def by_topic(parts: Iterable[tuple[SharePartitionKey, P]]) -> dict[UUID, list[P]]:
+    topics: dict[UUID, list[P]] = {}
+    for key, part in parts:
+        topics.setdefault(key.topic_id, []).append(part)
     return topics

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
-from uuid import UUID
 
 from headrace.errors import ClientFault, Error
+from headrace.types import SharePartitionKey
 
 if TYPE_CHECKING:
     from headrace.broker.net.connection import Connection
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 OPENING_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 _MAX_EPOCH: Final = 0x7FFFFFFF
-
-PartitionKey = tuple[UUID, int]
 
 
 class SessionName(NamedTuple):
@@ -37,14 +35,16 @@ class ShareSession:
         self.name = name
         self.connection = connection
         self.epoch = 1  # the epoch that the next request must carry
-        self.partitions: dict[PartitionKey, None] = {}
+        self.partitions: dict[SharePartitionKey, None] = {}
 
-    def update(self, added: Iterable[PartitionKey], forgotten: Iterable[PartitionKey]) -> None:
+    def update(
+        self, added: Iterable[SharePartitionKey], forgotten: Iterable[SharePartitionKey]
+    ) -> None:
         self.partitions.update(dict.fromkeys(added))
         for key in forgotten:
             self.partitions.pop(key, None)
 
-    def in_turn(self) -> list[PartitionKey]:
+    def in_turn(self) -> list[SharePartitionKey]:
         """The partitions, each request beginning with another one, so that none starves."""
         keys = list(self.partitions)
         if len(keys) > 1:

@@ -9,8 +9,8 @@ again for a while.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple
 from uuid import UUID
 
 from headrace.broker.net.peers import PeerUnreachable, error_named
@@ -20,14 +20,18 @@ from headrace.broker.sharing.operations import (
     READ,
     SUMMARY,
     WRITE,
+    A,
     Operation,
+    R,
+    Response,
+    StateResponse,
     coordinator_key,
 )
 from headrace.broker.watching import logs
 from headrace.coordinator.effects import Caller
-from headrace.coordinator.share.state import ShareKey
 from headrace.errors import ClientFault, Error
 from headrace.replica.sharing.states import SavedBatch, StateWrite
+from headrace.types import SharePartitionKey
 from headrace.wire.messages import delete_share_group_state as delete_api
 from headrace.wire.messages import initialize_share_group_state as initialize_api
 from headrace.wire.messages import read_share_group_state as read_api
@@ -35,10 +39,9 @@ from headrace.wire.messages import read_share_group_state_summary as summary_api
 from headrace.wire.messages import write_share_group_state as write_api
 
 if TYPE_CHECKING:
-    from headrace.broker.groups.coordinators import Coordinators
     from headrace.broker.membership.metadata import Metadata
     from headrace.broker.net.peers import Peers
-    from headrace.coordinator.share.shard import ShareShard
+    from headrace.broker.sharing.coordinators import Shares
 
 CHANNEL: Final = "share-state"
 _TIMEOUT_MS: Final = 10_000
@@ -50,8 +53,6 @@ _ASKED_AGAIN: Final = (
     Error.NOT_COORDINATOR,
     Error.NETWORK_EXCEPTION,
 )
-
-SharePartitionKey = tuple[UUID, int]
 
 
 class ShareStart(NamedTuple):
@@ -78,16 +79,16 @@ class KeptShare(NamedTuple):
     batches: list[SavedBatch]
 
 
-class _Ticket:
+class _Ticket(Generic[R]):
     """One part of a question, answered by a coordinator of this broker."""
 
     __slots__ = ("_refused", "future")
 
-    def __init__(self, future: asyncio.Future[Any], refused: Any) -> None:
+    def __init__(self, future: asyncio.Future[R], refused: Callable[[Error], R]) -> None:
         self.future = future
         self._refused = refused
 
-    def answer(self, response: Any) -> None:
+    def answer(self, response: R) -> None:
         if not self.future.done():
             self.future.set_result(response)
 
@@ -101,7 +102,7 @@ class ShareStates:
     def __init__(
         self,
         broker_id: int,
-        coordinators: Coordinators[ShareShard],
+        coordinators: Shares,
         metadata: Metadata,
         peers: Peers | None,
     ) -> None:
@@ -116,38 +117,37 @@ class ShareStates:
     # -- the group coordinator's side -------------------------------------------------------------
 
     async def initialize(
-        self, group_id: str, starts: Mapping[SharePartitionKey, ShareStart]
+        self, starts: Mapping[SharePartitionKey, ShareStart]
     ) -> dict[SharePartitionKey, Error]:
         """Begin the states of these partitions anew; FENCED_STATE_EPOCH where a newer one is."""
         parts = {
-            ShareKey(group_id, *key): initialize_api.PartitionData(
-                partition=key[1], state_epoch=start.state_epoch, start_offset=start.start_offset
+            key: initialize_api.PartitionData(
+                partition=key.partition,
+                state_epoch=start.state_epoch,
+                start_offset=start.start_offset,
             )
             for key, start in starts.items()
         }
-        return _errors(await self._ask(INITIALIZE, group_id, parts))
+        return _errors(await self._ask(INITIALIZE, parts))
 
     async def delete(
-        self, group_id: str, partitions: Collection[SharePartitionKey]
+        self, partitions: Collection[SharePartitionKey]
     ) -> dict[SharePartitionKey, Error]:
         """Forget these states; one that does not exist is as good as forgotten."""
-        parts = {
-            ShareKey(group_id, *key): delete_api.PartitionData(partition=key[1])
-            for key in partitions
-        }
-        return _errors(await self._ask(DELETE, group_id, parts))
+        parts = {key: delete_api.PartitionData(partition=key.partition) for key in partitions}
+        return _errors(await self._ask(DELETE, parts))
 
     async def summaries(
-        self, group_id: str, partitions: Collection[SharePartitionKey]
+        self, partitions: Collection[SharePartitionKey]
     ) -> dict[SharePartitionKey, ShareSummary | Error]:
         """Epochs and start offsets of these states."""
         parts = {
-            ShareKey(group_id, *key): summary_api.PartitionData(partition=key[1], leader_epoch=-1)
+            key: summary_api.PartitionData(partition=key.partition, leader_epoch=-1)
             for key in partitions
         }
-        results = await self._ask(SUMMARY, group_id, parts)
+        results = await self._ask(SUMMARY, parts)
         return {
-            (key.topic_id, key.partition): error_named(result.error_code)
+            key: error_named(result.error_code)
             if result.error_code
             else ShareSummary(
                 result.state_epoch,
@@ -160,10 +160,10 @@ class ShareStates:
 
     # -- the leader's side ------------------------------------------------------------------------
 
-    async def read(self, key: ShareKey, leader_epoch: int) -> KeptShare | Error:
+    async def read(self, key: SharePartitionKey, leader_epoch: int) -> KeptShare | Error:
         """The state for the leader of this epoch; earlier ones are fenced."""
         asked = read_api.PartitionData(partition=key.partition, leader_epoch=leader_epoch)
-        result = (await self._ask(READ, key.group_id, {key: asked}))[key]
+        result = (await self._ask(READ, {key: asked}))[key]
         if result.error_code:
             return error_named(result.error_code)
         batches = [
@@ -175,7 +175,7 @@ class ShareStates:
         return KeptShare(result.state_epoch, result.start_offset, batches)
 
     async def write(
-        self, key: ShareKey, leader_epoch: int, state_epoch: int, write: StateWrite
+        self, key: SharePartitionKey, leader_epoch: int, state_epoch: int, write: StateWrite
     ) -> Error:
         """Keep what has changed."""
         asked = write_api.PartitionData(
@@ -194,7 +194,7 @@ class ShareStates:
                 for each in write.batches
             ],
         )
-        error = error_named((await self._ask(WRITE, key.group_id, {key: asked}))[key].error_code)
+        error = error_named((await self._ask(WRITE, {key: asked}))[key].error_code)
         self.writes += 1
         self.failed_writes += bool(error)
         return error
@@ -202,16 +202,16 @@ class ShareStates:
     # -- asking -----------------------------------------------------------------------------------
 
     async def _ask(
-        self, operation: Operation, group_id: str, parts: Mapping[ShareKey, Any]
-    ) -> dict[ShareKey, Any]:
-        results: dict[ShareKey, Any] = {}
+        self, operation: Operation[A, R, Response], parts: Mapping[SharePartitionKey, A]
+    ) -> dict[SharePartitionKey, R]:
+        results: dict[SharePartitionKey, R] = {}
         left = dict(parts)
         pause_s = _FIRST_PAUSE_S
         for attempt in range(_TRIES):
             if attempt:
                 await asyncio.sleep(pause_s)
                 pause_s *= 2
-            answers = await self._ask_once(operation, group_id, left)
+            answers = await self._ask_once(operation, left)
             results |= answers
             left = {key: left[key] for key in left if answers[key].error_code in _ASKED_AGAIN}
             if not left:
@@ -219,16 +219,16 @@ class ShareStates:
         return results
 
     async def _ask_once(
-        self, operation: Operation, group_id: str, parts: Mapping[ShareKey, Any]
-    ) -> dict[ShareKey, Any]:
+        self, operation: Operation[A, R, Response], parts: Mapping[SharePartitionKey, A]
+    ) -> dict[SharePartitionKey, R]:
         if not self.coordinators.partition_count:
             try:
                 await self.coordinators.create_topic()
             except ClientFault as fault:
                 logs.COORDINATOR.warning("__share_group_state cannot be made: %s", fault)
-        answers: dict[ShareKey, Any] = {}
-        elsewhere: dict[int, dict[ShareKey, Any]] = {}
-        here: dict[ShareKey, asyncio.Future[Any]] = {}
+        answers: dict[SharePartitionKey, R] = {}
+        elsewhere: dict[int, dict[SharePartitionKey, A]] = {}
+        here: dict[SharePartitionKey, asyncio.Future[R]] = {}
         for key, asked in parts.items():
             try:
                 leader = self._leader_of(key)
@@ -243,23 +243,22 @@ class ShareStates:
             answers[key] = await future
         if elsewhere:
             for told in await asyncio.gather(
-                *(
-                    self._ask_peer(leader, operation, group_id, some)
-                    for leader, some in elsewhere.items()
-                )
+                *(self._ask_peer(leader, operation, some) for leader, some in elsewhere.items())
             ):
                 answers |= told
         return answers
 
-    def _leader_of(self, key: ShareKey) -> int:
+    def _leader_of(self, key: SharePartitionKey) -> int:
         index = self.coordinators.index_of(coordinator_key(key))
         image = self._metadata.image.partition(self.coordinators.topic_name, index)
         if image is None or image.leader < 0:
             raise ClientFault(Error.COORDINATOR_NOT_AVAILABLE)
         return image.leader
 
-    def _ask_here(self, operation: Operation, key: ShareKey, asked: Any) -> asyncio.Future[Any]:
-        future = asyncio.get_running_loop().create_future()
+    def _ask_here(
+        self, operation: Operation[A, R, Response], key: SharePartitionKey, asked: A
+    ) -> asyncio.Future[R]:
+        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         ticket = _Ticket(future, lambda error: operation.refused(key.partition, error))
         coordinators = self.coordinators
         try:
@@ -273,12 +272,16 @@ class ShareStates:
         return future
 
     async def _ask_peer(
-        self, leader: int, operation: Operation, group_id: str, parts: Mapping[ShareKey, Any]
-    ) -> dict[ShareKey, Any]:
+        self,
+        leader: int,
+        operation: Operation[A, R, Response],
+        parts: Mapping[SharePartitionKey, A],
+    ) -> dict[SharePartitionKey, R]:
         refused = {key: operation.refused(key.partition, Error.NETWORK_EXCEPTION) for key in parts}
         if self._peers is None:
             return refused
-        topics: dict[UUID, list[Any]] = {}
+        group_id = next(iter(parts)).group_id  # one group asks at a time
+        topics: dict[UUID, list[A]] = {}
         for key, asked in parts.items():
             topics.setdefault(key.topic_id, []).append(asked)
         request = operation.request(
@@ -289,21 +292,18 @@ class ShareStates:
             ],
         )
         try:
-            response = await self._peers.ask(
+            response: StateResponse[R] = await self._peers.ask(
                 leader, request, timeout_ms=_TIMEOUT_MS, channel=CHANNEL
             )
         except PeerUnreachable as fault:
             logs.COORDINATOR.warning("A share coordinator cannot be asked: %s", fault)
             return refused
         return refused | {
-            ShareKey(group_id, topic.topic_id, result.partition): result
+            SharePartitionKey(group_id, topic.topic_id, result.partition): result
             for topic in response.results
             for result in topic.partitions
         }
 
 
-def _errors(results: Mapping[ShareKey, Any]) -> dict[SharePartitionKey, Error]:
-    return {
-        (key.topic_id, key.partition): error_named(result.error_code)
-        for key, result in results.items()
-    }
+def _errors(results: Mapping[SharePartitionKey, R]) -> dict[SharePartitionKey, Error]:
+    return {key: error_named(result.error_code) for key, result in results.items()}

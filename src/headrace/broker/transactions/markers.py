@@ -23,13 +23,11 @@ from headrace.records.control import EndTxnMarker, build_end_txn_marker
 from headrace.types import NO_LEADER
 
 if TYPE_CHECKING:
-    from headrace.broker.groups.coordinators import Coordinators
+    from headrace.broker.groups.groups import Groups
     from headrace.broker.membership.metadata import Metadata
     from headrace.broker.net.peers import Peers
     from headrace.broker.storage.storage import Storage
-    from headrace.coordinator.group.shard import GroupShard
-    from headrace.coordinator.host import Host
-    from headrace.coordinator.transaction.shard import TransactionShard
+    from headrace.broker.transactions.transactions import TransactionHost, Transactions
     from headrace.log.append import Appended
     from headrace.replica.partition import Partition
     from headrace.runtime.clock import Clock
@@ -53,10 +51,10 @@ class Markers:
         self._peers = peers
         self._outboxes = None if peers is None else MarkerOutboxes(peers)
         self.guards = Guards()
-        self.groups: Coordinators[GroupShard] | None = None
-        self.transactions: Coordinators[TransactionShard] | None = None
+        self.groups: Groups | None = None
+        self.transactions: Transactions | None = None
 
-    def send(self, host: Host[TransactionShard], markers: TransactionMarkers) -> None:
+    def send(self, host: TransactionHost, markers: TransactionMarkers) -> None:
         """Write the markers of one transaction, and tell its coordinator as they are committed."""
         Sending(self, host, markers).go_on()
 
@@ -113,9 +111,7 @@ class Markers:
 class Sending:
     """One transaction on its way to its partitions."""
 
-    def __init__(
-        self, markers: Markers, host: Host[TransactionShard], wanted: TransactionMarkers
-    ) -> None:
+    def __init__(self, markers: Markers, host: TransactionHost, wanted: TransactionMarkers) -> None:
         self.wanted = wanted
         self._markers = markers
         self._host = host

@@ -30,13 +30,12 @@ from headrace.wire.messages.add_partitions_to_txn import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.groups.coordinators import Coordinators
     from headrace.broker.membership.metadata import Metadata
     from headrace.broker.net.peers import Peers
     from headrace.broker.storage.storage import Storage
     from headrace.broker.transactions.markers import Markers
+    from headrace.broker.transactions.transactions import Transactions
     from headrace.coordinator.effects import ProducerIdentity
-    from headrace.coordinator.transaction.shard import TransactionShard
 
 CHANNEL: Final = "add-partitions-manager"
 # Shorter than a client's request.timeout.ms, so that the client is told to come again in time.
@@ -66,7 +65,7 @@ class RemoteTransactions:
         peers: Peers,
         metadata: Metadata,
         storage: Storage,
-        transactions: Coordinators[TransactionShard],
+        transactions: Transactions,
         markers: Markers,
     ) -> None:
         self._broker_id = broker_id

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from headrace.broker.groups.coordinators import Coordinators
-from headrace.cluster.topic_names import TRANSACTION_STATE
-from headrace.coordinator.effects import ProducerIdentity, StateRecord
-from headrace.coordinator.host import InternalTopic
-from headrace.coordinator.transaction.records import decode_record, encode_record
+from headrace.coordinator.effects import TransactionMarkers
+from headrace.coordinator.host import Host
+from headrace.coordinator.transaction.records import FORMATS, TransactionRecord
 from headrace.coordinator.transaction.settings import TransactionSettings
 from headrace.coordinator.transaction.shard import TransactionShard
 
@@ -21,21 +20,8 @@ if TYPE_CHECKING:
     from headrace.replica.partition import Partition
 
 
-def _replay(
-    shard: TransactionShard, record: StateRecord, _offset: int, _in: ProducerIdentity | None
-) -> None:
-    shard.replay(record)
-
-
-def _end_transaction(_shard: TransactionShard, _producer: ProducerIdentity, _commit: bool) -> None:
-    """Nobody writes to this topic in a transaction; a marker that is here means nothing."""
-
-
-Transactions: TypeAlias = Coordinators[TransactionShard]
-
-STATE: Final[InternalTopic[TransactionShard]] = InternalTopic(
-    TRANSACTION_STATE, encode_record, decode_record, _replay, _end_transaction
-)
+Transactions: TypeAlias = Coordinators[TransactionShard, TransactionRecord, TransactionMarkers]
+TransactionHost: TypeAlias = Host[TransactionShard, TransactionRecord, TransactionMarkers]
 
 
 def build_transactions(
@@ -53,7 +39,7 @@ def build_transactions(
         return TransactionShard(settings, partition.leadership.leader_epoch, producer_ids.take)
 
     return Coordinators(
-        STATE,
+        FORMATS,
         metadata,
         storage,
         machine,

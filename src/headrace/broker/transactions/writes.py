@@ -20,11 +20,9 @@ from headrace.coordinator.host import HostState
 from headrace.errors import ClientFault, Error
 
 if TYPE_CHECKING:
-    from headrace.broker.groups.coordinators import Coordinators
+    from headrace.broker.transactions.transactions import TransactionHost, Transactions
     from headrace.cluster.broker_config import BrokerConfig
-    from headrace.coordinator.host import Host
     from headrace.coordinator.transaction.metadata import TransactionMetadata
-    from headrace.coordinator.transaction.shard import TransactionShard
     from headrace.types import TopicPartition
 
 # The coordinator cannot tell now; the producer shall come again, which every client does for this.
@@ -41,7 +39,7 @@ _AGAIN: Final = (
 class Unsettled(NamedTuple):
     """What a coordinator on this broker knows of a transaction, but has not committed yet."""
 
-    host: Host[TransactionShard]
+    host: TransactionHost
     metadata: TransactionMetadata | None
     end: int  # of the coordinator's log
 
@@ -58,7 +56,7 @@ def must_ask(config: BrokerConfig, *, adds: bool) -> bool:
 
 
 def admit(
-    transactions: Coordinators[TransactionShard],
+    transactions: Transactions,
     transactional_id: str,
     producer: ProducerIdentity,
     partitions: Collection[TopicPartition],

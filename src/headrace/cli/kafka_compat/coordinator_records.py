@@ -56,7 +56,7 @@ class Decoded(NamedTuple):
 def decode(topic: Topic, key: Buffer, value: Buffer | None) -> Decoded | int:
     """The record; the number of its type if that is not known here."""
     number = _number(key)
-    decode_record: Callable[[Buffer, Buffer | None], StateRecord | None]
+    decode_record: Callable[[Buffer, Buffer | None], StateRecord[object, object] | None]
     decode_record = import_module(topic.module).decode_record
     record = decode_record(key, value)
     if record is None:

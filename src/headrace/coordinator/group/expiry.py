@@ -15,7 +15,10 @@ from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.listing import Group
 from headrace.coordinator.group.offsets import CommittedOffset, CommittedOffsets, tombstone
 from headrace.coordinator.group.protocol import PROTOCOL_TYPE
-from headrace.coordinator.group.records import GroupMetadataKey
+from headrace.coordinator.group.records import (
+    GroupMetadataKey,
+    GroupRecord,
+)
 from headrace.types import NO_TIMESTAMP
 
 
@@ -25,7 +28,7 @@ def expired_records(
     *,
     retention_ms: int,
     now_ms: int,
-) -> list[StateRecord]:
+) -> list[GroupRecord]:
     """Tombstones for what nobody has needed for so long, and for the group if nothing is left."""
     age_since_ms = _age_of_offsets(group)
     expired = []
@@ -52,7 +55,7 @@ def _is_awaited(group: ClassicGroup | ConsumerGroup, offsets: CommittedOffsets) 
     return is_joining or offsets.has_open_transaction(group.group_id)
 
 
-def group_tombstones(group: Group) -> list[StateRecord]:
+def group_tombstones(group: Group) -> list[GroupRecord]:
     """What makes the log forget a group, but not its offsets."""
     if isinstance(group, ClassicGroup):
         return [StateRecord(GroupMetadataKey(group=group.group_id), None)]

@@ -11,11 +11,16 @@ elsewhere  Which group it is, and whether the committer belongs to it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 from uuid import UUID
 
 from headrace.coordinator.effects import Caller, Effects, ProducerIdentity, Reply, StateRecord
-from headrace.coordinator.group.records import OffsetCommitKey, OffsetCommitValue
+from headrace.coordinator.group.effects import GroupEffects
+from headrace.coordinator.group.records import (
+    GroupRecord,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
 from headrace.coordinator.topics import Topics
 from headrace.errors import ClientFault, Error
 from headrace.types import NO_TIMESTAMP, ZERO_UUID
@@ -40,22 +45,37 @@ GroupCheck: TypeAlias = Callable[[], PartitionCheck | None]
 """Raises ClientFault if the committer may not commit; may return a check of each partition."""
 
 
+class _Wanted(Protocol):
+    """One partition of either request."""
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int
+    committed_metadata: str | None
+
+
+class _Outcome(Protocol):
+    """One partition of either response."""
+
+    error_code: int
+
+
 class _Commit(NamedTuple):
     topic: str
     topic_id: UUID
-    wanted: Any
-    answer: Any
+    wanted: _Wanted
+    answer: _Outcome
 
 
 def handle_offset_commit(
     request: OffsetCommitRequest,
-    caller: Caller,
+    caller: Caller[OffsetCommitResponse],
     topics: Topics,
     *,
     check: GroupCheck,
     metadata_max_size: int,
     now_ms: int,
-) -> Effects:
+) -> GroupEffects:
     """Commit what can be committed."""
     commits: list[_Commit] = []
     answers = []
@@ -85,13 +105,13 @@ def handle_offset_commit(
 
 def handle_txn_offset_commit(
     request: TxnOffsetCommitRequest,
-    caller: Caller,
+    caller: Caller[TxnOffsetCommitResponse],
     topics: Topics,
     *,
     check: GroupCheck,
     metadata_max_size: int,
     now_ms: int,
-) -> Effects:
+) -> GroupEffects:
     """Commit within a transaction: the offsets count when, and if, its marker says so."""
     commits: list[_Commit] = []
     answers = []
@@ -118,7 +138,7 @@ def handle_txn_offset_commit(
 
 
 def _located(
-    topics: Topics, name: str, wanted: Any, answer: Any, unknown_topic: Error
+    topics: Topics, name: str, wanted: _Wanted, answer: _Outcome, unknown_topic: Error
 ) -> list[_Commit]:
     """The commit if its partition exists; otherwise the answer says why there is none."""
     topic_id = topics.topic_id(name)
@@ -138,10 +158,10 @@ def _records(
     metadata_max_size: int,
     now_ms: int,
     expire_timestamp: int,
-) -> list[StateRecord]:
+) -> list[GroupRecord]:
     if not commits:
         return []
-    records = []
+    records: list[GroupRecord] = []
     try:
         check_partition = check()
         for topic, topic_id, wanted, answer in commits:

@@ -8,12 +8,14 @@ behaviour  Offsets of topics that members read stay (GROUP_SUBSCRIBED_TO_TOPIC).
 
 from __future__ import annotations
 
-from headrace.coordinator.effects import Caller, Effects, Reply, StateRecord
+from headrace.coordinator.effects import Caller, Effects, Reply
 from headrace.coordinator.group.classic import ClassicGroup
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.expiry import is_subscribed
 from headrace.coordinator.group.listing import Group
 from headrace.coordinator.group.offsets import CommittedOffsets, tombstone
 from headrace.coordinator.group.protocol import PROTOCOL_TYPE
+from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.share import ShareGroup
 from headrace.coordinator.topics import Topics
 from headrace.errors import Error
@@ -28,17 +30,17 @@ from headrace.wire.messages.offset_delete import (
 
 def handle_offset_delete(
     request: OffsetDeleteRequest,
-    caller: Caller,
+    caller: Caller[OffsetDeleteResponse],
     group: Group | None,
     offsets: CommittedOffsets,
     topics: Topics,
-) -> Effects:
+) -> GroupEffects:
     """Write tombstones for what is there."""
     error = _check(request.group_id, group)
     if group is None or error is not Error.NONE:
         response = OffsetDeleteResponse(error_code=error, topics=[])
         return Effects(replies=[Reply(caller.ticket, response)])
-    records: list[StateRecord] = []
+    records: list[GroupRecord] = []
     answers = []
     for topic in request.topics:
         is_read = is_subscribed(group, topic.name)

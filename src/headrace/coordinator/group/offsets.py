@@ -15,7 +15,11 @@ from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from headrace.coordinator.effects import StateRecord
-from headrace.coordinator.group.records import OffsetCommitKey, OffsetCommitValue
+from headrace.coordinator.group.records import (
+    GroupRecord,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
 from headrace.types import NO_TIMESTAMP, ZERO_UUID, Offset, ProducerId, TopicPartition
 
 
@@ -163,12 +167,12 @@ class CommittedOffsets:
         """Whether there is something to delete, be it committed or pending."""
         return partition in self.of_group(group_id) or self.is_pending(group_id, partition)
 
-    def tombstones_of_group(self, group_id: str) -> list[StateRecord]:
+    def tombstones_of_group(self, group_id: str) -> list[GroupRecord]:
         """What makes the log forget all offsets of a group."""
         partitions = dict.fromkeys((*self.of_group(group_id), *self._open.get(group_id, ())))
         return [tombstone(group_id, partition) for partition in partitions]
 
-    def tombstones_of_topics(self, topics: Container[UsedTopic]) -> list[StateRecord]:
+    def tombstones_of_topics(self, topics: Container[UsedTopic]) -> list[GroupRecord]:
         """What makes the log forget all offsets of these topics, in whichever group."""
         found = dict.fromkeys(
             (group_id, partition)
@@ -209,7 +213,7 @@ class CommittedOffsets:
         return found
 
 
-def tombstone(group_id: str, partition: TopicPartition) -> StateRecord:
+def tombstone(group_id: str, partition: TopicPartition) -> GroupRecord:
     """What makes the log forget one offset."""
     key = OffsetCommitKey(group=group_id, topic=partition.topic, partition=partition.partition)
     return StateRecord(key, None)

@@ -23,12 +23,18 @@ a preview. The bytes are those of Kafka; docs/formats/consumer-offsets.md descri
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
+from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.formats import RecordFormats, RecordType
+from headrace.coordinator.group.modern.records import (
+    TargetAssignmentMemberValue,
+    TargetAssignmentMetadataValue,
+)
 from headrace.coordinator.group.share_records import (
     ShareGroupCurrentMemberAssignmentKey,
     ShareGroupCurrentMemberAssignmentValue,
+    ShareGroupKey,
     ShareGroupMemberMetadataKey,
     ShareGroupMemberMetadataValue,
     ShareGroupMetadataKey,
@@ -36,9 +42,8 @@ from headrace.coordinator.group.share_records import (
     ShareGroupStatePartitionMetadataKey,
     ShareGroupStatePartitionMetadataValue,
     ShareGroupTargetAssignmentMemberKey,
-    ShareGroupTargetAssignmentMemberValue,
     ShareGroupTargetAssignmentMetadataKey,
-    ShareGroupTargetAssignmentMetadataValue,
+    ShareGroupValue,
 )
 from headrace.types import NO_EPOCH, NO_TIMESTAMP, ZERO_UUID
 from headrace.wire.schema import data, struct, tagged, v
@@ -169,29 +174,10 @@ class ConsumerGroupTargetAssignmentMetadataKey:
     group_id: str
 
 
-@data(versions="0", flexible=0)
-class ConsumerGroupTargetAssignmentMetadataValue:
-    assignment_epoch: Int32
-    assignment_timestamp: Int64 = tagged(0, since=0, default=0, ignorable=True)
-
-
 @data(versions="0")
 class ConsumerGroupTargetAssignmentMemberKey:
     group_id: str
     member_id: str
-
-
-@struct
-class TargetPartitions:
-    """The partitions of one topic that a member shall have."""
-
-    topic_id: Uuid
-    partitions: list[Int32]
-
-
-@data(versions="0", flexible=0)
-class ConsumerGroupTargetAssignmentMemberValue:
-    topic_partitions: list[TargetPartitions]
 
 
 @data(versions="0")
@@ -234,35 +220,54 @@ class ConsumerGroupRegularExpressionValue:
     timestamp: Int64
 
 
-def _offset_commit_version(value: OffsetCommitValue) -> int:
+ConsumerGroupKey: TypeAlias = (
+    ConsumerGroupMetadataKey
+    | ConsumerGroupPartitionMetadataKey
+    | ConsumerGroupMemberMetadataKey
+    | ConsumerGroupTargetAssignmentMetadataKey
+    | ConsumerGroupTargetAssignmentMemberKey
+    | ConsumerGroupCurrentMemberAssignmentKey
+    | ConsumerGroupRegularExpressionKey
+)
+GroupKey: TypeAlias = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey | ShareGroupKey
+GroupValue: TypeAlias = (
+    OffsetCommitValue
+    | GroupMetadataValue
+    | ConsumerGroupMetadataValue
+    | ConsumerGroupPartitionMetadataValue
+    | ConsumerGroupMemberMetadataValue
+    | TargetAssignmentMetadataValue
+    | TargetAssignmentMemberValue
+    | ConsumerGroupCurrentMemberAssignmentValue
+    | ConsumerGroupRegularExpressionValue
+    | ShareGroupValue
+)
+GroupRecord: TypeAlias = StateRecord[GroupKey, GroupValue]
+
+
+def _offset_commit_version(value: object) -> int:
+    assert isinstance(value, OffsetCommitValue)
     return 4 if value.expire_timestamp == NO_TIMESTAMP else 1
 
 
-_OFFSETS: Final = RecordType(OffsetCommitKey, OffsetCommitValue, _offset_commit_version)
-_FORMATS: Final = RecordFormats(
+FORMATS: Final[RecordFormats[GroupKey, GroupValue]] = RecordFormats(
     "__consumer_offsets",
     {
-        0: _OFFSETS,
-        1: _OFFSETS,
+        0: RecordType(OffsetCommitKey, OffsetCommitValue, _offset_commit_version),
+        1: RecordType(OffsetCommitKey, OffsetCommitValue, _offset_commit_version),
         2: RecordType(GroupMetadataKey, GroupMetadataValue, lambda _: 3),
         3: RecordType(ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
         4: RecordType(ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue),
         5: RecordType(ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue),
-        6: RecordType(
-            ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue
-        ),
-        7: RecordType(
-            ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue
-        ),
+        6: RecordType(ConsumerGroupTargetAssignmentMetadataKey, TargetAssignmentMetadataValue),
+        7: RecordType(ConsumerGroupTargetAssignmentMemberKey, TargetAssignmentMemberValue),
         8: RecordType(
             ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue
         ),
         10: RecordType(ShareGroupMemberMetadataKey, ShareGroupMemberMetadataValue),
         11: RecordType(ShareGroupMetadataKey, ShareGroupMetadataValue),
-        12: RecordType(
-            ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue
-        ),
-        13: RecordType(ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue),
+        12: RecordType(ShareGroupTargetAssignmentMetadataKey, TargetAssignmentMetadataValue),
+        13: RecordType(ShareGroupTargetAssignmentMemberKey, TargetAssignmentMemberValue),
         14: RecordType(
             ShareGroupCurrentMemberAssignmentKey, ShareGroupCurrentMemberAssignmentValue
         ),
@@ -270,5 +275,5 @@ _FORMATS: Final = RecordFormats(
         16: RecordType(ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
     },
 )
-encode_record: Final = _FORMATS.encode
-decode_record: Final = _FORMATS.decode
+encode_record: Final = FORMATS.encode
+decode_record: Final = FORMATS.decode

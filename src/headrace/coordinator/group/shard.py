@@ -10,51 +10,83 @@ converted, and whose records are on their way, is there before.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Hashable
+from typing import Final
 from uuid import UUID
 
-from headrace.coordinator.effects import Caller, Effects, ProducerIdentity, Reply, StateRecord
-from headrace.coordinator.group import listing, offset_commit, offset_delete, offset_fetch
+from headrace.coordinator.effects import AnyReply, Caller, Effects, ProducerIdentity, Reply
+from headrace.coordinator.group import (
+    classic,
+    listing,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
+)
+from headrace.coordinator.group.answers import UNKNOWN_MEMBER, join_error, sync_error
 from headrace.coordinator.group.classic import ClassicGroup
-from headrace.coordinator.group.classic.answers import UNKNOWN_MEMBER, join_error, sync_error
 from headrace.coordinator.group.classic.leave import BATCH_SINCE
 from headrace.coordinator.group.classic.rebalance import prepare_rebalance
 from headrace.coordinator.group.consumer import ConsumerGroup, upgrade
 from headrace.coordinator.group.consumer.group import heartbeat_error
 from headrace.coordinator.group.consumer.heartbeat import check_request
-from headrace.coordinator.group.consumer.member import JOIN_EPOCH
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.expiry import expired_records, group_tombstones
 from headrace.coordinator.group.listing import Group
+from headrace.coordinator.group.modern.member import JOIN_EPOCH
 from headrace.coordinator.group.offsets import CommittedOffsets, UsedTopic
 from headrace.coordinator.group.records import (
+    ConsumerGroupKey,
     ConsumerGroupMetadataKey,
     GroupMetadataKey,
     GroupMetadataValue,
+    GroupRecord,
     OffsetCommitKey,
+    OffsetCommitValue,
 )
 from headrace.coordinator.group.settings import GroupSettings, Overrides
 from headrace.coordinator.group.share import ShareGroup, ShareGroups
 from headrace.coordinator.group.share.offsets import delete_group
-from headrace.coordinator.group.share_records import SHARE_GROUP_KEYS
+from headrace.coordinator.group.share_records import ShareGroupKey
 from headrace.coordinator.timers import Timers
 from headrace.coordinator.topics import Topics
-from headrace.errors import ClientFault, Error
+from headrace.errors import ClientFault, CorruptData, Error
 from headrace.types import ZERO_UUID
-from headrace.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from headrace.wire.messages import consumer_group_describe, describe_groups
+from headrace.wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from headrace.wire.messages.delete_groups import DeletableGroupResult
-from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from headrace.wire.messages.join_group import JoinGroupRequest
+from headrace.wire.messages.heartbeat import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+)
+from headrace.wire.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+)
 from headrace.wire.messages.leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,
     MemberResponse,
 )
-from headrace.wire.messages.offset_commit import OffsetCommitRequest
-from headrace.wire.messages.offset_delete import OffsetDeleteRequest
-from headrace.wire.messages.offset_fetch import OffsetFetchRequestGroup
-from headrace.wire.messages.sync_group import SyncGroupRequest
-from headrace.wire.messages.txn_offset_commit import TxnOffsetCommitRequest
+from headrace.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+)
+from headrace.wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+)
+from headrace.wire.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
+from headrace.wire.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from headrace.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+)
 
 EXPIRY_TIMER: Final = ("offsets-expiry", "")
 TIMERS: Final = {ClassicGroup: "classic-", ConsumerGroup: "consumer-", ShareGroup: "share-"}
@@ -88,22 +120,25 @@ class GroupShard:
     # -- the log -------------------------------------------------------------------------------
 
     def replay(
-        self, record: StateRecord, *, offset: int, transaction: ProducerIdentity | None
+        self, record: GroupRecord, *, offset: int, transaction: ProducerIdentity | None
     ) -> None:
         """Apply a record that stands at `offset`, live or while the partition is loaded."""
-        key, value = record
-        if isinstance(key, OffsetCommitKey):
-            if value is not None and key.group not in self.groups:
-                # Who only stores offsets has no other record: a group without protocol type.
-                self.groups[key.group] = self._new_classic(key.group)
-            producer_id = None if transaction is None else transaction.producer_id
-            self.offsets.replay(key, value, offset, producer_id)
-        elif isinstance(key, GroupMetadataKey):
-            self._replay_classic(key.group, value)
-        elif isinstance(key, SHARE_GROUP_KEYS):
-            self.share.replay(record)
-        else:
-            self._replay_consumer(record)
+        match record:
+            case (OffsetCommitKey() as key, OffsetCommitValue() | None as committed):
+                if committed is not None and key.group not in self.groups:
+                    # Who only stores offsets has no other record: a group without protocol type.
+                    self.groups[key.group] = self._new_classic(key.group)
+                producer_id = None if transaction is None else transaction.producer_id
+                self.offsets.replay(key, committed, offset, producer_id)
+            case (GroupMetadataKey(group=group_id), GroupMetadataValue() | None as generation):
+                self._replay_classic(group_id, generation)
+            case (OffsetCommitKey() | GroupMetadataKey() as key, _):
+                raise CorruptData(f"{type(key).__name__} with the value of another record")
+            case (key, _):
+                if isinstance(key, ShareGroupKey):
+                    self.share.replay(key, record)
+                else:
+                    self._replay_consumer(key, record)
 
     def _replay_classic(self, group_id: str, value: GroupMetadataValue | None) -> None:
         group = self.groups.get(group_id)
@@ -116,15 +151,14 @@ class GroupShard:
             group = self.groups[group_id] = self._new_classic(group_id)
         group.replay_metadata(value, value.current_state_timestamp)
 
-    def _replay_consumer(self, record: StateRecord) -> None:
-        key, value = record
+    def _replay_consumer(self, key: ConsumerGroupKey, record: GroupRecord) -> None:
         group = self.groups.get(key.group_id)
         if not isinstance(group, ConsumerGroup):
-            if value is None:
+            if record.value is None:
                 return
             group = self.groups[key.group_id] = self._new_consumer(key.group_id)
         group.replay(record)
-        if isinstance(key, ConsumerGroupMetadataKey) and value is None:
+        if isinstance(key, ConsumerGroupMetadataKey) and record.value is None:
             group.abandon(Error.NONE)
             del self.groups[key.group_id]
 
@@ -144,7 +178,7 @@ class GroupShard:
 
     # -- events --------------------------------------------------------------------------------
 
-    def on_loaded(self, now_ms: int) -> Effects:
+    def on_loaded(self, now_ms: int) -> GroupEffects:
         """The whole partition has been replayed: from now on time passes for its groups."""
         for group in self.groups.values():
             group.on_loaded(now_ms)
@@ -152,10 +186,11 @@ class GroupShard:
         self.timers.set(EXPIRY_TIMER, now_ms + self.settings.offsets_retention_check_interval_ms)
         return Effects()
 
-    def on_timer(self, key: Any, now_ms: int) -> Effects:
+    def on_timer(self, key: Hashable, now_ms: int) -> GroupEffects:
         """A timer is due, be it of the shard or of one of its groups."""
         if key == EXPIRY_TIMER:
             return self._on_expiry_timer(now_ms)
+        assert isinstance(key, tuple), "timers of groups are tuples"
         kind, group_id, *_ = key
         group = self.groups.get(group_id)
         # What was due at the same moment may have ended the group, or made another kind of it.
@@ -163,16 +198,16 @@ class GroupShard:
             return Effects()
         return self._settled(group, group.on_timer(key, now_ms), now_ms)
 
-    def _on_expiry_timer(self, now_ms: int) -> Effects:
+    def _on_expiry_timer(self, now_ms: int) -> GroupEffects:
         effects = self.expire_offsets(now_ms)
         is_cut_off = len(effects.records) >= MOST_TOMBSTONES
         delay_ms = 0 if is_cut_off else self.settings.offsets_retention_check_interval_ms
         self.timers.set(EXPIRY_TIMER, now_ms + delay_ms)
         return effects
 
-    def expire_offsets(self, now_ms: int) -> Effects:
+    def expire_offsets(self, now_ms: int) -> GroupEffects:
         """Forget the offsets that nobody needs any more, and groups that have none left."""
-        effects = Effects()
+        effects: GroupEffects = Effects()
         for group in self.groups.values():
             if isinstance(group, ShareGroup):
                 effects.extend(group.forget_unknown_topics())
@@ -187,9 +222,9 @@ class GroupShard:
                 break
         return effects
 
-    def on_topics_changed(self, now_ms: int) -> Effects:
+    def on_topics_changed(self, now_ms: int) -> GroupEffects:
         """Topics came, grew or went: offsets of those that are gone go as well."""
-        effects = Effects()
+        effects: GroupEffects = Effects()
         living = self._existing_topics()
         deleted = self._living_topics - living
         self._living_topics = living
@@ -208,13 +243,15 @@ class GroupShard:
                 found.add((name, topic_id))
         return found
 
-    def abandon(self, error: Error) -> list[Reply]:
+    def abandon(self, error: Error) -> list[AnyReply]:
         """The partition is led elsewhere now: tell all who wait, and expect nothing any more."""
         return [reply for group in self.groups.values() for reply in group.abandon(error)]
 
     # -- members -------------------------------------------------------------------------------
 
-    def handle_join_group(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Effects:
+    def handle_join_group(
+        self, request: JoinGroupRequest, caller: Caller[JoinGroupResponse], now_ms: int
+    ) -> GroupEffects:
         """JoinGroup. A classic group begins with its first member."""
         group_id = request.group_id
         if not group_id:
@@ -227,12 +264,12 @@ class GroupShard:
         if isinstance(group, ConsumerGroup) and not group.is_empty:
             return self._settled(group, group.handle_join(request, caller, now_ms), now_ms)
         if isinstance(group, ClassicGroup):
-            return group.handle_join(request, caller, now_ms)
+            return classic.handle_join(group, request, caller, now_ms)
         if request.member_id != UNKNOWN_MEMBER:
             error = join_error(caller, self._why_not_joined(request), request.member_id)
             return Effects(replies=[error])
         new_group = self._new_classic(group_id)
-        effects = new_group.handle_join(request, caller, now_ms)
+        effects = classic.handle_join(new_group, request, caller, now_ms)
         if effects.records:
             if group is not None:
                 group.abandon(Error.NONE)
@@ -247,28 +284,36 @@ class GroupShard:
             return Error.UNKNOWN_MEMBER_ID
         return Error.INVALID_SESSION_TIMEOUT
 
-    def handle_sync_group(self, request: SyncGroupRequest, caller: Caller, now_ms: int) -> Effects:
+    def handle_sync_group(
+        self, request: SyncGroupRequest, caller: Caller[SyncGroupResponse], now_ms: int
+    ) -> GroupEffects:
         """SyncGroup."""
         group, error = self._group_of_member(request.group_id)
         if group is None or group.is_empty:
             return Effects(replies=[sync_error(caller, error or Error.UNKNOWN_MEMBER_ID)])
+        if isinstance(group, ClassicGroup):
+            return classic.handle_sync(group, request, caller, now_ms)
         return self._settled(group, group.handle_sync(request, caller, now_ms), now_ms)
 
-    def handle_heartbeat(self, request: HeartbeatRequest, caller: Caller, now_ms: int) -> Effects:
+    def handle_heartbeat(
+        self, request: HeartbeatRequest, caller: Caller[HeartbeatResponse], now_ms: int
+    ) -> GroupEffects:
         """Heartbeat of a member of the classic protocol, in whichever group it is."""
         group, error = self._group_of_member(request.group_id)
         if group is None:
             return Effects(replies=[Reply(caller.ticket, HeartbeatResponse(error_code=error))])
         if isinstance(group, ClassicGroup):
-            return group.handle_heartbeat(request, caller, now_ms)
+            return classic.handle_heartbeat(group, request, caller, now_ms)
         effects = group.handle_classic_heartbeat(request, caller, now_ms)
         return self._settled(group, effects, now_ms)
 
     def handle_leave_group(
-        self, request: LeaveGroupRequest, caller: Caller, now_ms: int
-    ) -> Effects:
+        self, request: LeaveGroupRequest, caller: Caller[LeaveGroupResponse], now_ms: int
+    ) -> GroupEffects:
         """LeaveGroup."""
         group, error = self._group_of_member(request.group_id)
+        if isinstance(group, ClassicGroup):
+            return classic.handle_leave(group, request, caller, now_ms)
         if group is not None:
             return self._settled(group, group.handle_leave(request, caller, now_ms), now_ms)
         response = LeaveGroupResponse(error_code=error)
@@ -294,8 +339,11 @@ class GroupShard:
         return group, Error.NONE
 
     def handle_consumer_group_heartbeat(
-        self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
-    ) -> Effects:
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        caller: Caller[ConsumerGroupHeartbeatResponse],
+        now_ms: int,
+    ) -> GroupEffects:
         """ConsumerGroupHeartbeat. Who joins makes a consumer group of whatever there is."""
         group = self.groups.get(request.group_id)
         settings = self._settings_of(request.group_id)
@@ -328,27 +376,28 @@ class GroupShard:
             self.groups[request.group_id] = new_group
         return effects
 
-    def _settled(self, group: Group, effects: Effects, now_ms: int) -> Effects:
+    def _settled(self, group: Group, effects: GroupEffects, now_ms: int) -> GroupEffects:
         """Go on with a classic group if that is what the handler has made of a consumer group."""
         if not isinstance(group, ConsumerGroup) or group.downgrade is None:
             return effects
         downgrade = group.downgrade
-        classic = self._new_classic(group.group_id)
-        classic.replay_metadata(effects.records[-1].value, now_ms)
+        successor = self._new_classic(group.group_id)
+        generation = effects.records[-1].value
+        assert isinstance(generation, GroupMetadataValue), "a downgrade ends with a classic group"
+        successor.replay_metadata(generation, now_ms)
         for member_id, protocols in downgrade.protocols.items():
-            classic.set_protocols(classic.members[member_id], protocols)
-        classic.on_loaded(now_ms)
-        classic.writes_records = True
+            successor.set_protocols(successor.members[member_id], protocols)
+        successor.on_loaded(now_ms)
         if downgrade.rebalance_reason is not None:
-            prepare_rebalance(classic, now_ms, effects, downgrade.rebalance_reason)
-        self.groups[group.group_id] = classic
+            prepare_rebalance(successor, now_ms, effects, downgrade.rebalance_reason)
+        self.groups[group.group_id] = successor
         return effects
 
     # -- offsets -------------------------------------------------------------------------------
 
     def handle_offset_commit(
-        self, request: OffsetCommitRequest, caller: Caller, now_ms: int
-    ) -> Effects:
+        self, request: OffsetCommitRequest, caller: Caller[OffsetCommitResponse], now_ms: int
+    ) -> GroupEffects:
         """OffsetCommit of a member, or of anybody while the group has none."""
         effects = offset_commit.handle_offset_commit(
             request,
@@ -373,8 +422,8 @@ class GroupShard:
         )
 
     def handle_txn_offset_commit(
-        self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
-    ) -> Effects:
+        self, request: TxnOffsetCommitRequest, caller: Caller[TxnOffsetCommitResponse], now_ms: int
+    ) -> GroupEffects:
         """TxnOffsetCommit: the same within a transaction."""
         effects = offset_commit.handle_txn_offset_commit(
             request,
@@ -421,28 +470,31 @@ class GroupShard:
         if isinstance(group, ShareGroup):
             raise listing.without_offsets(group)
         if isinstance(group, ClassicGroup):
-            group.check_offset_commit(*who, is_transactional=is_transactional, now_ms=now_ms)
+            classic.check_offset_commit(
+                group, *who, is_transactional=is_transactional, now_ms=now_ms
+            )
         elif group is not None:
             return group.check_offset_commit(
                 *who, is_transactional=is_transactional, version=version, now_ms=now_ms
             )
         return None
 
-    def _noting_topics(self, effects: Effects) -> Effects:
+    def _noting_topics(self, effects: GroupEffects) -> GroupEffects:
         """The topics of new offsets exist: if they are gone one day, the offsets go as well."""
         for key, value in effects.records:
-            assert value is not None, "a commit writes no tombstones"
+            assert isinstance(key, OffsetCommitKey), "a commit writes offsets"
+            assert isinstance(value, OffsetCommitValue), "a commit writes no tombstones"
             self._living_topics.add((key.topic, value.topic_id))
         return effects
 
     def handle_offset_fetch(
         self,
         request: OffsetFetchRequestGroup,
-        caller: Caller,
+        caller: Caller[OffsetFetchResponseGroup],
         now_ms: int,
         *,
         require_stable: bool,
-    ) -> Effects:
+    ) -> GroupEffects:
         """OffsetFetch of one group; the answer is that group's part of the response."""
         group = self.groups.get(request.group_id)
         try:
@@ -462,29 +514,35 @@ class GroupShard:
         return Effects(replies=[Reply(caller.ticket, answer)])
 
     def handle_offset_delete(
-        self, request: OffsetDeleteRequest, caller: Caller, now_ms: int
-    ) -> Effects:
+        self, request: OffsetDeleteRequest, caller: Caller[OffsetDeleteResponse], now_ms: int
+    ) -> GroupEffects:
         """OffsetDelete."""
         group = self.groups.get(request.group_id)
         return offset_delete.handle_offset_delete(request, caller, group, self.offsets, self.topics)
 
     # -- administration ------------------------------------------------------------------------
 
-    def handle_describe_group(self, group_id: str, caller: Caller, now_ms: int) -> Effects:
+    def handle_describe_group(
+        self, group_id: str, caller: Caller[describe_groups.DescribedGroup], now_ms: int
+    ) -> GroupEffects:
         """DescribeGroups, of one group; the answer is that group's part of the response."""
         group = self.groups.get(group_id)
         answer = listing.described_classic(group_id, group, caller.version)
         return Effects(replies=[Reply(caller.ticket, answer)])
 
-    def handle_consumer_group_describe(self, group_id: str, caller: Caller, now_ms: int) -> Effects:
+    def handle_consumer_group_describe(
+        self, group_id: str, caller: Caller[consumer_group_describe.DescribedGroup], now_ms: int
+    ) -> GroupEffects:
         """ConsumerGroupDescribe, of one group; the answer is its part of the response."""
         answer = listing.described_consumer(group_id, self.groups.get(group_id))
         return Effects(replies=[Reply(caller.ticket, answer)])
 
-    def handle_delete_group(self, group_id: str, caller: Caller, now_ms: int) -> Effects:
+    def handle_delete_group(
+        self, group_id: str, caller: Caller[DeletableGroupResult], now_ms: int
+    ) -> GroupEffects:
         """DeleteGroups, of one group that has no members; its offsets go with it."""
         group = self.groups.get(group_id)
-        records: list[StateRecord] = []
+        records: list[GroupRecord] = []
         if group is None:
             error = Error.GROUP_ID_NOT_FOUND
         elif not group.is_empty:

@@ -5,9 +5,10 @@ A module of its own only because `records` would be too long with it.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TypeAlias
 
-from headrace.wire.schema import data, struct, tagged
+from headrace.coordinator.group.modern.records import TargetPartitions
+from headrace.wire.schema import data, struct
 from headrace.wire.types import Int8, Int32, Int64, Uuid
 
 
@@ -42,29 +43,10 @@ class ShareGroupTargetAssignmentMetadataKey:
     group_id: str
 
 
-@data(versions="0", flexible=0)
-class ShareGroupTargetAssignmentMetadataValue:
-    assignment_epoch: Int32
-    assignment_timestamp: Int64 = tagged(0, since=0, default=0, ignorable=True)
-
-
 @data(versions="0")
 class ShareGroupTargetAssignmentMemberKey:
     group_id: str
     member_id: str
-
-
-@struct
-class SharedPartitions:
-    """Partitions of one topic that a member shares with others."""
-
-    topic_id: Uuid
-    partitions: list[Int32]
-
-
-@data(versions="0", flexible=0)
-class ShareGroupTargetAssignmentMemberValue:
-    topic_partitions: list[SharedPartitions]
 
 
 @data(versions="0")
@@ -78,7 +60,7 @@ class ShareGroupCurrentMemberAssignmentValue:
     member_epoch: Int32
     previous_member_epoch: Int32
     state: Int8
-    assigned_partitions: list[SharedPartitions]
+    assigned_partitions: list[TargetPartitions]
 
 
 @data(versions="0")
@@ -110,11 +92,17 @@ class ShareGroupStatePartitionMetadataValue:
     deleting_topics: list[TopicInfo]
 
 
-SHARE_GROUP_KEYS: Final = (
-    ShareGroupMemberMetadataKey,
-    ShareGroupMetadataKey,
-    ShareGroupTargetAssignmentMetadataKey,
-    ShareGroupTargetAssignmentMemberKey,
-    ShareGroupCurrentMemberAssignmentKey,
-    ShareGroupStatePartitionMetadataKey,
+ShareGroupKey: TypeAlias = (
+    ShareGroupMemberMetadataKey
+    | ShareGroupMetadataKey
+    | ShareGroupTargetAssignmentMetadataKey
+    | ShareGroupTargetAssignmentMemberKey
+    | ShareGroupCurrentMemberAssignmentKey
+    | ShareGroupStatePartitionMetadataKey
+)
+ShareGroupValue: TypeAlias = (
+    ShareGroupMemberMetadataValue
+    | ShareGroupMetadataValue
+    | ShareGroupCurrentMemberAssignmentValue
+    | ShareGroupStatePartitionMetadataValue
 )

@@ -9,8 +9,9 @@ The bytes are those of Apache Kafka 4.3; docs/formats/share-group-state.md descr
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
+from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.formats import RecordFormats, RecordType
 from headrace.wire.schema import data, struct, tagged
 from headrace.wire.types import Int8, Int16, Int32, Int64, Uuid
@@ -63,12 +64,18 @@ class ShareUpdateValue:
     state_batches: list[RecordedBatch]
 
 
-_FORMATS: Final = RecordFormats(
+ShareRecord: TypeAlias = StateRecord[
+    ShareSnapshotKey | ShareUpdateKey, ShareSnapshotValue | ShareUpdateValue
+]
+
+FORMATS: Final[
+    RecordFormats[ShareSnapshotKey | ShareUpdateKey, ShareSnapshotValue | ShareUpdateValue]
+] = RecordFormats(
     "__share_group_state",
     {
-        0: RecordType(ShareSnapshotKey, ShareSnapshotValue, lambda _: 0),
-        1: RecordType(ShareUpdateKey, ShareUpdateValue, lambda _: 0),
+        0: RecordType(ShareSnapshotKey, ShareSnapshotValue),
+        1: RecordType(ShareUpdateKey, ShareUpdateValue),
     },
 )
-encode_record: Final = _FORMATS.encode
-decode_record: Final = _FORMATS.decode
+encode_record: Final = FORMATS.encode
+decode_record: Final = FORMATS.decode

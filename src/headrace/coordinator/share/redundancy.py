@@ -7,7 +7,7 @@ updates have keys of their own and would be lost.
 
 from __future__ import annotations
 
-from headrace.coordinator.share.state import ShareKey
+from headrace.types import SharePartitionKey
 
 
 class Redundancy:
@@ -16,16 +16,16 @@ class Redundancy:
     __slots__ = ("_end_offset", "_snapshots")
 
     def __init__(self) -> None:
-        self._snapshots: dict[ShareKey, int] = {}
+        self._snapshots: dict[SharePartitionKey, int] = {}
         self._end_offset = 0
 
     def on_record(self, offset: int) -> None:
         self._end_offset = offset + 1
 
-    def on_snapshot(self, key: ShareKey, offset: int) -> None:
+    def on_snapshot(self, key: SharePartitionKey, offset: int) -> None:
         self._snapshots[key] = offset
 
-    def on_deleted(self, key: ShareKey) -> None:
+    def on_deleted(self, key: SharePartitionKey) -> None:
         self._snapshots.pop(key, None)
 
     @property

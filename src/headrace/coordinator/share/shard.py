@@ -14,15 +14,20 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Never, TypeAlias
 from uuid import UUID
 
-from headrace.coordinator.effects import Caller, Effects, Reply, StateRecord
-from headrace.coordinator.share.records import ShareSnapshotKey, ShareUpdateKey
+from headrace.coordinator.effects import AnyReply, Caller, Effects, ProducerIdentity, Reply
+from headrace.coordinator.share.records import (
+    ShareRecord,
+    ShareSnapshotKey,
+    ShareSnapshotValue,
+    ShareUpdateKey,
+    ShareUpdateValue,
+)
 from headrace.coordinator.share.redundancy import Redundancy
 from headrace.coordinator.share.state import (
     NO_START,
-    ShareKey,
     ShareState,
     combine,
     from_snapshot,
@@ -35,6 +40,7 @@ from headrace.coordinator.share.state import (
 from headrace.coordinator.timers import Timers
 from headrace.coordinator.topics import Topics
 from headrace.errors import CorruptData, Error
+from headrace.types import SharePartitionKey
 from headrace.wire.messages import delete_share_group_state as delete_api
 from headrace.wire.messages import initialize_share_group_state as initialize_api
 from headrace.wire.messages import read_share_group_state as read_api
@@ -56,6 +62,9 @@ class ShareSettings:
     cold_interval_ms: int = 300_000
 
 
+ShareEffects: TypeAlias = Effects[ShareRecord, Never]
+
+
 class ShareShard:
     """The share partitions of one partition of the internal topic."""
 
@@ -64,48 +73,53 @@ class ShareShard:
         self.timers = Timers()
         self.redundancy = Redundancy()
         self._topics = topics
-        self._states: dict[ShareKey, ShareState] = {}
-        self._updates: dict[ShareKey, int] = {}  # since the last snapshot
+        self._states: dict[SharePartitionKey, ShareState] = {}
+        self._updates: dict[SharePartitionKey, int] = {}  # since the last snapshot
 
     @property
-    def states(self) -> Mapping[ShareKey, ShareState]:
+    def states(self) -> Mapping[SharePartitionKey, ShareState]:
         return MappingProxyType(self._states)
 
     # -- replaying --------------------------------------------------------------------------------
 
-    def replay(self, record: StateRecord, offset: int) -> None:
+    def replay(
+        self, record: ShareRecord, *, offset: int, transaction: ProducerIdentity | None
+    ) -> None:
         """Let the shard know what a record says; CorruptData if it can say nothing."""
         recorded = record.key
-        key = ShareKey(recorded.group_id, recorded.topic_id, recorded.partition)
+        key = SharePartitionKey(recorded.group_id, recorded.topic_id, recorded.partition)
         self.redundancy.on_record(offset)
-        if isinstance(recorded, ShareSnapshotKey):
-            if record.value is None:
+        known = self._states.get(key)
+        match record:
+            case (ShareSnapshotKey(), None):
                 self._states.pop(key, None)
                 self._updates.pop(key, None)
                 self.redundancy.on_deleted(key)
-            else:
-                self._states[key] = from_snapshot(record.value)
+            case (ShareSnapshotKey(), ShareSnapshotValue() as value):
+                self._states[key] = from_snapshot(value)
                 self._updates[key] = 0
                 self.redundancy.on_snapshot(key, offset)
-        elif isinstance(recorded, ShareUpdateKey):
-            known = self._states.get(key)
-            if record.value is None or known is None:
+            case (ShareUpdateKey(), ShareUpdateValue() as update) if known is not None:
+                self._states[key] = updated(known, update)
+                self._updates[key] += 1
+            case _:
                 raise CorruptData(f"__share_group_state: an update of {key}, which has no snapshot")
-            self._states[key] = updated(known, record.value)
-            self._updates[key] += 1
 
-    def on_loaded(self, now_ms: int) -> Effects:
+    def replay_end_transaction(self, producer: ProducerIdentity, commit: bool) -> None:
+        """Nobody writes to this topic in a transaction; a marker that is here means nothing."""
+
+    def on_loaded(self, now_ms: int) -> ShareEffects:
         self.timers.set(_COLD, now_ms + self.settings.cold_interval_ms)
         gone = {key.topic_id for key in self._states if not self._topics.topic_name(key.topic_id)}
         return self.on_topics_deleted(gone)
 
-    def on_topics_deleted(self, topic_ids: Collection[UUID]) -> Effects:
+    def on_topics_deleted(self, topic_ids: Collection[UUID]) -> ShareEffects:
         """Nobody will read these states again."""
         return Effects(
             records=[tombstone(key) for key in self._states if key.topic_id in topic_ids]
         )
 
-    def on_timer(self, key: Hashable, now_ms: int) -> Effects:
+    def on_timer(self, key: Hashable, now_ms: int) -> ShareEffects:
         """Write anew what nobody wrote for long, so that what lies before it can be deleted."""
         assert key == _COLD
         self.timers.set(_COLD, now_ms + self.settings.cold_interval_ms)
@@ -115,15 +129,19 @@ class ShareShard:
         cold = [key for key, state in self._states.items() if state.write_ms <= cold_since_ms]
         return Effects(records=[self._snapshot(key, self._states[key], now_ms) for key in cold])
 
-    def abandon(self, _error: Error) -> list[Reply]:
+    def abandon(self, _error: Error) -> list[AnyReply]:
         """Nobody is parked here: every request is answered with the effects of its handler."""
         return []
 
     # -- requests ---------------------------------------------------------------------------------
 
     def handle_initialize(
-        self, key: ShareKey, asked: initialize_api.PartitionData, caller: Caller, now_ms: int
-    ) -> Effects:
+        self,
+        key: SharePartitionKey,
+        asked: initialize_api.PartitionData,
+        caller: Caller[initialize_api.PartitionResult],
+        now_ms: int,
+    ) -> ShareEffects:
         """Begin a state anew, without batches."""
         known = self._states.get(key)
         error, message = self._fault(key)
@@ -132,7 +150,7 @@ class ShareShard:
         result = initialize_api.PartitionResult(
             partition=key.partition, error_code=error, error_message=message
         )
-        effects = Effects(replies=[Reply(caller.ticket, result)])
+        effects: ShareEffects = Effects(replies=[Reply(caller.ticket, result)])
         if not error:
             before = known or _NEW
             state = ShareState(
@@ -148,8 +166,12 @@ class ShareShard:
         return effects
 
     def handle_read(
-        self, key: ShareKey, asked: read_api.PartitionData, caller: Caller, now_ms: int
-    ) -> Effects:
+        self,
+        key: SharePartitionKey,
+        asked: read_api.PartitionData,
+        caller: Caller[read_api.PartitionResult],
+        now_ms: int,
+    ) -> ShareEffects:
         """The state for a leader; leaders before it are fenced from now on."""
         known = self._states.get(key)
         error, message = self._unreadable(key)
@@ -175,7 +197,7 @@ class ShareShard:
                 for each in known.batches
             ],
         )
-        effects = Effects(replies=[Reply(caller.ticket, result)])
+        effects: ShareEffects = Effects(replies=[Reply(caller.ticket, result)])
         if known.leader_epoch < asked.leader_epoch:
             change = known._replace(
                 leader_epoch=asked.leader_epoch, start_offset=NO_START, batches=()
@@ -184,8 +206,12 @@ class ShareShard:
         return effects
 
     def handle_write(
-        self, key: ShareKey, asked: write_api.PartitionData, caller: Caller, now_ms: int
-    ) -> Effects:
+        self,
+        key: SharePartitionKey,
+        asked: write_api.PartitionData,
+        caller: Caller[write_api.PartitionResult],
+        now_ms: int,
+    ) -> ShareEffects:
         """What a leader says of its share partition."""
         known = self._states.get(key)
         error, message = self._unreadable(key)
@@ -197,7 +223,7 @@ class ShareShard:
         result = write_api.PartitionResult(
             partition=key.partition, error_code=error, error_message=message
         )
-        effects = Effects(replies=[Reply(caller.ticket, result)])
+        effects: ShareEffects = Effects(replies=[Reply(caller.ticket, result)])
         if not error and known is not None:
             change = known._replace(
                 leader_epoch=asked.leader_epoch,
@@ -209,16 +235,24 @@ class ShareShard:
         return effects
 
     def handle_delete(
-        self, key: ShareKey, _asked: delete_api.PartitionData, caller: Caller, _now_ms: int
-    ) -> Effects:
+        self,
+        key: SharePartitionKey,
+        _asked: delete_api.PartitionData,
+        caller: Caller[delete_api.PartitionResult],
+        _now_ms: int,
+    ) -> ShareEffects:
         """Forget a state; what is not known is as good as forgotten."""
         result = delete_api.PartitionResult(partition=key.partition, error_code=0)
         records = [tombstone(key)] if key in self._states else []
         return Effects(records=records, replies=[Reply(caller.ticket, result)])
 
     def handle_summary(
-        self, key: ShareKey, _asked: summary_api.PartitionData, caller: Caller, _now_ms: int
-    ) -> Effects:
+        self,
+        key: SharePartitionKey,
+        _asked: summary_api.PartitionData,
+        caller: Caller[summary_api.PartitionResult],
+        _now_ms: int,
+    ) -> ShareEffects:
         """Epochs and start offset; those of a new state for one that is not initialized."""
         error, message = self._fault(key)
         known = _NEW if error else self._states.get(key, _NEW)
@@ -235,7 +269,7 @@ class ShareShard:
 
     # -- deciding ---------------------------------------------------------------------------------
 
-    def _fault(self, key: ShareKey) -> tuple[Error, str | None]:
+    def _fault(self, key: SharePartitionKey) -> tuple[Error, str | None]:
         """Why there can be no state of this name."""
         if key.partition < 0:
             return Error.INVALID_REQUEST, "a partition has no negative number"
@@ -244,15 +278,15 @@ class ShareShard:
             return Error.UNKNOWN_TOPIC_OR_PARTITION, "the topic has no such partition"
         return Error.NONE, None
 
-    def _unreadable(self, key: ShareKey) -> tuple[Error, str | None]:
+    def _unreadable(self, key: SharePartitionKey) -> tuple[Error, str | None]:
         """Why a state can be neither read nor written."""
         if key not in self._states:
             return Error.INVALID_REQUEST, "the share partition is not initialized"
         return self._fault(key)
 
     def _changed(
-        self, key: ShareKey, known: ShareState, change: ShareState, now_ms: int
-    ) -> StateRecord:
+        self, key: SharePartitionKey, known: ShareState, change: ShareState, now_ms: int
+    ) -> ShareRecord:
         """An update, or a snapshot where there were enough updates."""
         if self._updates[key] < self.settings.updates_per_snapshot:
             return update_record(key, change)
@@ -262,7 +296,7 @@ class ShareShard:
         )
         return self._snapshot(key, state, now_ms)
 
-    def _snapshot(self, key: ShareKey, state: ShareState, now_ms: int) -> StateRecord:
+    def _snapshot(self, key: SharePartitionKey, state: ShareState, now_ms: int) -> ShareRecord:
         state = state._replace(snapshot_epoch=state.snapshot_epoch + 1, write_ms=now_ms)
         return snapshot_record(key, state)
 

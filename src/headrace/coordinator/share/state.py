@@ -6,27 +6,20 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple, Protocol
-from uuid import UUID
 
 from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.share.records import (
     RecordedBatch,
+    ShareRecord,
     ShareSnapshotKey,
     ShareSnapshotValue,
     ShareUpdateKey,
     ShareUpdateValue,
 )
+from headrace.types import SharePartitionKey
 
 NO_START: Final = -1
 """The start offset of a share partition of which nothing was read yet."""
-
-
-class ShareKey(NamedTuple):
-    """A partition as one group sees it."""
-
-    group_id: str
-    topic_id: UUID
-    partition: int
 
 
 class StateBatch(NamedTuple):
@@ -121,7 +114,7 @@ def _recorded(batches: Iterable[StateBatch]) -> list[RecordedBatch]:
     ]
 
 
-def snapshot_record(key: ShareKey, state: ShareState) -> StateRecord:
+def snapshot_record(key: SharePartitionKey, state: ShareState) -> ShareRecord:
     """All of a state as a record."""
     return StateRecord(
         ShareSnapshotKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition),
@@ -138,7 +131,7 @@ def snapshot_record(key: ShareKey, state: ShareState) -> StateRecord:
     )
 
 
-def update_record(key: ShareKey, change: ShareState) -> StateRecord:
+def update_record(key: SharePartitionKey, change: ShareState) -> ShareRecord:
     """What changed since the last record; epochs of the state stay as they are."""
     return StateRecord(
         ShareUpdateKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition),
@@ -152,7 +145,7 @@ def update_record(key: ShareKey, change: ShareState) -> StateRecord:
     )
 
 
-def tombstone(key: ShareKey) -> StateRecord:
+def tombstone(key: SharePartitionKey) -> ShareRecord:
     """The record after which a share partition is unknown."""
     return StateRecord(
         ShareSnapshotKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition),

@@ -20,6 +20,7 @@ from headrace.coordinator.effects import ProducerIdentity, StateRecord
 from headrace.coordinator.transaction.records import (
     TransactionLogKey,
     TransactionLogValue,
+    TransactionRecord,
     TransactionTopic,
 )
 from headrace.coordinator.transaction.state import TRANSITIONS, TransactionState
@@ -167,7 +168,7 @@ def by_topic(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]
     return [(topic, [each.partition for each in group]) for topic, group in grouped]
 
 
-def to_record(metadata: TransactionMetadata) -> StateRecord:
+def to_record(metadata: TransactionMetadata) -> TransactionRecord:
     """The metadata as a record of `__transaction_state`."""
     topics = None
     if metadata.state is not TransactionState.EMPTY:
@@ -190,7 +191,7 @@ def to_record(metadata: TransactionMetadata) -> StateRecord:
     return StateRecord(TransactionLogKey(transactional_id=metadata.transactional_id), value)
 
 
-def to_tombstone(metadata: TransactionMetadata) -> StateRecord:
+def to_tombstone(metadata: TransactionMetadata) -> TransactionRecord:
     """The record after which the transactional id is unknown; it must have expired."""
     dead = metadata.dead()
     return StateRecord(TransactionLogKey(transactional_id=dead.transactional_id), None)

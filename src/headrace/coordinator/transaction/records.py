@@ -8,8 +8,9 @@ The bytes are those of Apache Kafka 4.3; docs/formats/transaction-state.md descr
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
+from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.formats import RecordFormats, RecordType
 from headrace.types import NO_EPOCH, NO_PRODUCER_ID
 from headrace.wire.schema import data, struct, tagged
@@ -45,9 +46,11 @@ class TransactionLogValue:
     client_transaction_version: Int16 = tagged(2, since=1, default=0)
 
 
-_FORMATS: Final = RecordFormats(
+TransactionRecord: TypeAlias = StateRecord[TransactionLogKey, TransactionLogValue]
+
+FORMATS: Final = RecordFormats(
     "__transaction_state",
     {0: RecordType(TransactionLogKey, TransactionLogValue, lambda _: 1)},
 )
-encode_record: Final = _FORMATS.encode
-decode_record: Final = _FORMATS.decode
+encode_record: Final = FORMATS.encode
+decode_record: Final = FORMATS.decode

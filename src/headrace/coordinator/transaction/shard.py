@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Collection, Hashable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from headrace.coordinator.effects import (
+    AnyReply,
     Caller,
     Effects,
     ProducerIdentity,
     Reply,
-    StateRecord,
     TransactionMarkers,
 )
 from headrace.coordinator.timers import Timers
@@ -52,6 +52,7 @@ from headrace.coordinator.transaction.partitions import (
     topic_results,
     verify_partitions,
 )
+from headrace.coordinator.transaction.records import TransactionRecord
 from headrace.coordinator.transaction.settings import TransactionSettings
 from headrace.coordinator.transaction.state import TransactionState
 from headrace.errors import ClientFault, Error
@@ -66,7 +67,10 @@ from headrace.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnResult,
 )
 from headrace.wire.messages.describe_transactions import TransactionState as Description
-from headrace.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
+from headrace.wire.messages.end_txn import (
+    EndTxnRequest,
+    EndTxnResponse,
+)
 from headrace.wire.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -76,6 +80,9 @@ BATCHED_SINCE: Final = 4  # AddPartitionsToTxn: several transactions at once, se
 NEXT_EPOCH_SINCE: Final = 5  # EndTxn: each end raises the epoch
 
 _NOBODY: Final = ProducerIdentity(NO_PRODUCER_ID, NO_EPOCH)
+
+
+TransactionEffects: TypeAlias = Effects[TransactionRecord, TransactionMarkers]
 
 
 class TransactionShard:
@@ -101,9 +108,11 @@ class TransactionShard:
         """Everything that was replayed and is still known, by transactional id."""
         return MappingProxyType(self._transactions)
 
-    def replay(self, record: StateRecord) -> None:
+    def replay(
+        self, record: TransactionRecord, *, offset: int, transaction: ProducerIdentity | None
+    ) -> None:
         """Let the shard know what a record says; CorruptData if it can say nothing."""
-        transactional_id: str = record.key.transactional_id
+        transactional_id = record.key.transactional_id
         if record.value is None:
             self._forget(transactional_id)
             return
@@ -117,6 +126,9 @@ class TransactionShard:
         if timer is not None:
             self.timers.set(*timer)
 
+    def replay_end_transaction(self, producer: ProducerIdentity, commit: bool) -> None:
+        """Nobody writes to this topic in a transaction; a marker that is here means nothing."""
+
     def _forget(self, transactional_id: str) -> None:
         self._transactions.pop(transactional_id, None)
         self._outstanding.pop(transactional_id, None)
@@ -124,18 +136,18 @@ class TransactionShard:
         for kind in TimerKind:
             self.timers.cancel(Timer(kind, transactional_id))
 
-    def on_loaded(self, now_ms: int) -> Effects:
+    def on_loaded(self, now_ms: int) -> TransactionEffects:
         """Go on with every end that is decided and perhaps not written everywhere."""
-        effects = Effects()
+        effects: TransactionEffects = Effects()
         for transactional_id in self._outstanding:
             metadata = self._transactions[transactional_id]
             if metadata.partitions:
-                effects.send.append(self._markers(metadata))
+                effects.sends.append(self._markers(metadata))
             else:
                 effects.records.append(to_record(metadata.completed(now_ms)))
         return effects
 
-    def on_timer(self, key: Hashable, now_ms: int) -> Effects:
+    def on_timer(self, key: Hashable, now_ms: int) -> TransactionEffects:
         """Abort a transaction that is too old; forget a transactional id that nobody uses."""
         assert isinstance(key, Timer)
         metadata = self._transactions.get(key.transactional_id)
@@ -161,7 +173,7 @@ class TransactionShard:
             return Effects()
         return self._end(aborted, now_ms)
 
-    def abandon(self, _error: Error) -> list[Reply]:
+    def abandon(self, _error: Error) -> list[AnyReply]:
         """Nobody is parked here: every request is answered with the effects of its handler."""
         return []
 
@@ -171,7 +183,7 @@ class TransactionShard:
         producer: ProducerIdentity,
         partitions: Collection[TopicPartition],
         now_ms: int,
-    ) -> Effects:
+    ) -> TransactionEffects:
         """These partitions have the marker that was sent for this producer.
 
         Under transactions v1 one identity ends many transactions: whoever sends markers must not
@@ -188,8 +200,8 @@ class TransactionShard:
         return Effects(records=[to_record(metadata.completed(now_ms))])
 
     def handle_init_producer_id(
-        self, request: InitProducerIdRequest, caller: Caller, now_ms: int
-    ) -> Effects:
+        self, request: InitProducerIdRequest, caller: Caller[InitProducerIdResponse], now_ms: int
+    ) -> TransactionEffects:
         """Give a transactional producer its identity; an open transaction is aborted first."""
         transactional_id = request.transactional_id or ""
         known = self._transactions.get(transactional_id)
@@ -212,15 +224,18 @@ class TransactionShard:
         return Effects(records=[to_record(decided)], replies=[reply])
 
     def handle_add_partitions_to_txn(
-        self, request: AddPartitionsToTxnRequest, caller: Caller, now_ms: int
-    ) -> Effects:
+        self,
+        request: AddPartitionsToTxnRequest,
+        caller: Caller[AddPartitionsToTxnResponse],
+        now_ms: int,
+    ) -> TransactionEffects:
         """Add partitions to one transaction, or from v4 on add to or verify several.
 
         A producer sends up to v3. What brokers send from v4 on must be divided by shard before.
         """
         if caller.version < BATCHED_SINCE:
             return self._add_to_one(request, caller, now_ms)
-        effects = Effects()
+        effects: TransactionEffects = Effects()
         response = AddPartitionsToTxnResponse()
         # What an entry of the request adds is known to the next one, though not replayed yet.
         known = ChainMap({}, self._transactions)
@@ -250,8 +265,11 @@ class TransactionShard:
         return effects
 
     def _add_to_one(
-        self, request: AddPartitionsToTxnRequest, caller: Caller, now_ms: int
-    ) -> Effects:
+        self,
+        request: AddPartitionsToTxnRequest,
+        caller: Caller[AddPartitionsToTxnResponse],
+        now_ms: int,
+    ) -> TransactionEffects:
         transactional_id = request.v3_and_below_transactional_id
         producer = ProducerIdentity(
             request.v3_and_below_producer_id, request.v3_and_below_producer_epoch
@@ -261,7 +279,7 @@ class TransactionShard:
         error, records = _recorded(
             add_partitions(transactional_id, known, producer, partitions, TRANSACTIONS_V1, now_ms)
         )
-        errors = dict.fromkeys(partitions, _for_version(error, caller, fenced_since=2))
+        errors = dict.fromkeys(partitions, _for_version(error, caller.version, fenced_since=2))
         response = AddPartitionsToTxnResponse(
             results_by_topic_v3_and_below=topic_results(request.v3_and_below_topics, errors)
         )
@@ -270,10 +288,10 @@ class TransactionShard:
     def handle_add_offsets_to_txn(
         self,
         request: AddOffsetsToTxnRequest,
-        caller: Caller,
+        caller: Caller[AddOffsetsToTxnResponse],
         partition: TopicPartition,
         now_ms: int,
-    ) -> Effects:
+    ) -> TransactionEffects:
         """Let a group's offsets be part of the transaction: they are kept in `partition`."""
         transactional_id = request.transactional_id
         known = self._transactions.get(transactional_id)
@@ -281,7 +299,9 @@ class TransactionShard:
         error, records = _recorded(
             add_partitions(transactional_id, known, producer, [partition], TRANSACTIONS_V1, now_ms)
         )
-        response = AddOffsetsToTxnResponse(error_code=_for_version(error, caller, fenced_since=2))
+        response = AddOffsetsToTxnResponse(
+            error_code=_for_version(error, caller.version, fenced_since=2)
+        )
         return Effects(records=records, replies=[Reply(caller.ticket, response)])
 
     def add_partitions(
@@ -290,7 +310,7 @@ class TransactionShard:
         producer: ProducerIdentity,
         partitions: Collection[TopicPartition],
         now_ms: int,
-    ) -> tuple[Error, list[StateRecord]]:
+    ) -> tuple[Error, list[TransactionRecord]]:
         """A producer of transactions v2 is about to write: its records are part of it from now on.
 
         The write may begin when the records that come back, if any, are committed.
@@ -310,7 +330,9 @@ class TransactionShard:
         known = self._transactions.get(transactional_id)
         return verify_partitions(transactional_id, known, producer, partitions)
 
-    def handle_end_txn(self, request: EndTxnRequest, caller: Caller, now_ms: int) -> Effects:
+    def handle_end_txn(
+        self, request: EndTxnRequest, caller: Caller[EndTxnResponse], now_ms: int
+    ) -> TransactionEffects:
         """Commit or abort; the answer leaves when the decision is committed, markers follow."""
         transactional_id = request.transactional_id
         producer = ProducerIdentity(request.producer_id, request.producer_epoch)
@@ -346,12 +368,12 @@ class TransactionShard:
             transactional_id, known, self._outstanding.get(transactional_id, partitions)
         )
 
-    def _end(self, prepared: TransactionMetadata, now_ms: int) -> Effects:
+    def _end(self, prepared: TransactionMetadata, now_ms: int) -> TransactionEffects:
         """Write the decision, then markers; without partitions the end is complete at once."""
         if not prepared.partitions:
             completed = prepared.completed(now_ms)
             return Effects(records=[to_record(prepared), to_record(completed)])
-        return Effects(records=[to_record(prepared)], send=[self._markers(prepared)])
+        return Effects(records=[to_record(prepared)], sends=[self._markers(prepared)])
 
     def _markers(self, prepared: TransactionMetadata) -> TransactionMarkers:
         return TransactionMarkers(
@@ -364,30 +386,34 @@ class TransactionShard:
         )
 
 
-def _recorded(decided: TransactionMetadata | Error) -> tuple[Error, list[StateRecord]]:
+def _recorded(decided: TransactionMetadata | Error) -> tuple[Error, list[TransactionRecord]]:
     if isinstance(decided, TransactionMetadata):
         return Error.NONE, [to_record(decided)]
     return decided, []
 
 
-def _for_version(error: Error, caller: Caller, fenced_since: int) -> Error:
+def _for_version(error: Error, version: int, fenced_since: int) -> Error:
     """Clients before KIP-588 know only one error for a producer that was replaced."""
-    if error is Error.PRODUCER_FENCED and caller.version < fenced_since:
+    if error is Error.PRODUCER_FENCED and version < fenced_since:
         return Error.INVALID_PRODUCER_EPOCH
     return error
 
 
-def _init_producer_id_reply(caller: Caller, error: Error, producer: ProducerIdentity) -> Reply:
+def _init_producer_id_reply(
+    caller: Caller[InitProducerIdResponse], error: Error, producer: ProducerIdentity
+) -> Reply[InitProducerIdResponse]:
     response = InitProducerIdResponse(
-        error_code=_for_version(error, caller, fenced_since=4),
+        error_code=_for_version(error, caller.version, fenced_since=4),
         producer_id=producer.producer_id,
         producer_epoch=producer.producer_epoch,
     )
     return Reply(caller.ticket, response)
 
 
-def _end_txn_reply(caller: Caller, error: Error, producer: ProducerIdentity) -> Reply:
-    response = EndTxnResponse(error_code=_for_version(error, caller, fenced_since=2))
+def _end_txn_reply(
+    caller: Caller[EndTxnResponse], error: Error, producer: ProducerIdentity
+) -> Reply[EndTxnResponse]:
+    response = EndTxnResponse(error_code=_for_version(error, caller.version, fenced_since=2))
     if caller.version >= NEXT_EPOCH_SINCE:
         response.producer_id, response.producer_epoch = producer
     return Reply(caller.ticket, response)

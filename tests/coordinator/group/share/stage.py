@@ -9,18 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from headrace.coordinator.effects import (
-    Caller,
-    Effects,
-    SharePartition,
-    ShareStatesBegin,
-    ShareStatesChange,
-)
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.group.effects import ShareStatesBegin, ShareStatesChange
 from headrace.coordinator.group.settings import GroupSettings, Overrides
 from headrace.coordinator.group.share import ShareGroup
 from headrace.coordinator.share.shard import ShareSettings, ShareShard
-from headrace.coordinator.share.state import ShareKey
 from headrace.errors import Error
+from headrace.types import SharePartitionKey
 from headrace.wire.messages.delete_share_group_state import PartitionData as DeletedState
 from headrace.wire.messages.initialize_share_group_state import PartitionData as NewState
 from headrace.wire.messages.share_group_heartbeat import (
@@ -29,6 +24,7 @@ from headrace.wire.messages.share_group_heartbeat import (
 )
 from tests.coordinator.known_topics import KnownTopics
 from tests.coordinator.offsets_partition import LATEST, OffsetsPartition
+from tests.coordinator.tickets import Ticket, opened
 
 SHARE: Final = "share."  # how the handlers of share groups are named here
 
@@ -52,15 +48,15 @@ class ShareStage(OffsetsPartition):
     def group(self) -> ShareGroup:
         return cast(ShareGroup, self.shard.groups["g"])
 
-    def perform(self, effects: Effects) -> None:
+    def perform(self, effects: Effects[Any, Any]) -> None:
         super().perform(effects)
-        self.asked += effects.share_states
+        self.asked += effects.sends
 
     def begin(self, handler: str, request: Any, version: int = LATEST, **options: Any) -> int:
         if not handler.startswith(SHARE):
             return super().begin(handler, request, version, **options)
         self._tickets += 1
-        caller = Caller(self._tickets, "client", "/127.0.0.1", version)
+        caller: Caller[Any] = Caller(Ticket(self._tickets), "client", "/127.0.0.1", version)
         handle = getattr(self.shard.share, f"handle_{handler.removeprefix(SHARE)}")
         self.perform(handle(request, caller, self.now_ms))
         return self._tickets
@@ -120,28 +116,28 @@ class ShareStage(OffsetsPartition):
             else dict.fromkeys(partitions_of(change), failing),
         )
 
-    def tell(self, change: ShareStatesChange, outcomes: Mapping[SharePartition, Error]) -> None:
+    def tell(self, change: ShareStatesChange, outcomes: Mapping[SharePartitionKey, Error]) -> None:
         self.perform(self.shard.share.on_states_changed(change, outcomes, self.now_ms))
 
-    def execute(self, change: ShareStatesChange) -> dict[SharePartition, Error]:
+    def execute(self, change: ShareStatesChange) -> dict[SharePartitionKey, Error]:
         """What the share coordinator does, whether or not the group hears of it."""
         outcomes = {}
-        for topic_id, number in partitions_of(change):
-            key = ShareKey(change.group_id, topic_id, number)
-            caller = Caller(None, "", "", 0)
+        for key in partitions_of(change):
+            caller: Caller[Any] = Caller(Ticket(0), "", "", 0)
             if isinstance(change, ShareStatesBegin):
                 asked = NewState(
-                    partition=number,
+                    partition=key.partition,
                     state_epoch=change.state_epoch,
-                    start_offset=change.start_offsets[topic_id, number],
+                    start_offset=change.start_offsets[key],
                 )
                 effects = self.states.handle_initialize(key, asked, caller, self.now_ms)
             else:
-                deleted = DeletedState(partition=number)
+                deleted = DeletedState(partition=key.partition)
                 effects = self.states.handle_delete(key, deleted, caller, self.now_ms)
             for record in effects.records:
-                self.states.replay(record, 0)
-            outcomes[topic_id, number] = Error(effects.replies[0].response.error_code)
+                self.states.replay(record, offset=0, transaction=None)
+            _, response = opened(effects.replies[0])
+            outcomes[key] = Error(response.error_code)
         return outcomes
 
     def started(self) -> dict[str, tuple[int, int]]:
@@ -155,7 +151,7 @@ class ShareStage(OffsetsPartition):
         }
 
 
-def partitions_of(change: ShareStatesChange) -> list[SharePartition]:
+def partitions_of(change: ShareStatesChange) -> list[SharePartitionKey]:
     if isinstance(change, ShareStatesBegin):
         return sorted(change.start_offsets)
     return sorted(change.partitions)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from headrace.coordinator.group.share import ShareGroup
-from headrace.coordinator.share.state import ShareKey
 from headrace.errors import Error
+from headrace.types import SharePartitionKey
 from tests.coordinator.group.share.stage import ShareStage
 from tests.coordinator.known_topics import KnownTopics
 from tests.generated import examples
@@ -127,7 +127,7 @@ class AnyStory(RuleBasedStateMachine):
         for topic_id, share in group.partitions.initialized.items():
             if self.stage.topics.topic_name(topic_id) is not None:
                 for number in share.partitions:
-                    assert ShareKey("g", topic_id, number) in self.stage.states.states
+                    assert SharePartitionKey("g", topic_id, number) in self.stage.states.states
 
     def teardown(self) -> None:
         """Without failures all come to rest."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headrace.errors import Error
+from headrace.types import SharePartitionKey
 from tests.coordinator.group.share.stage import ShareStage
 
 
@@ -84,7 +85,7 @@ def test_a_topic_that_grows() -> None:
     stage.change_topics()
     stage.heartbeat("A")
     (change,) = stage.asked
-    assert dict(change.start_offsets) == {(topic_id, 1): -1}  # type: ignore[union-attr]
+    assert dict(change.start_offsets) == {SharePartitionKey("g", topic_id, 1): -1}  # type: ignore[union-attr]
     stage.carry_out_all()
     stage.pass_time(1_000)
     stage.heartbeat("A")

@@ -5,24 +5,21 @@
     Heartbeat   within the generation; its answer tells when the next one is due
     LeaveGroup  out, without waiting for the session to end
 
-Each request has a module of its own, whose function takes the group first; here they are put
-together with what comes from the other side: timers, the log, and the end of the coordinator's
-reign. Groups that do not exist, and groups of the consumer protocol, are the shard's business.
+Each request has a module of its own, whose function takes the group first. Here is what comes from
+the other side: timers, the log, and the end of the coordinator's reign. Groups that do not exist,
+and groups of the consumer protocol, are the shard's business.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 
-from headrace.coordinator.effects import Effects, Reply
+from headrace.coordinator.effects import AnyReply, Effects
 from headrace.coordinator.group.classic import rebalance
-from headrace.coordinator.group.classic.heartbeat import check_offset_commit, handle_heartbeat
-from headrace.coordinator.group.classic.join import handle_join
-from headrace.coordinator.group.classic.leave import handle_leave
 from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.persistence import load_generation
 from headrace.coordinator.group.classic.state import ClassicState
-from headrace.coordinator.group.classic.sync import handle_sync
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.records import GroupMetadataValue
 from headrace.errors import Error, InvariantViolated
 from headrace.wire.messages.describe_groups import DescribedGroup
@@ -33,18 +30,12 @@ class ClassicGroup(Membership):
 
     __slots__ = ()
 
-    handle_join = handle_join
-    handle_sync = handle_sync
-    handle_heartbeat = handle_heartbeat
-    handle_leave = handle_leave
-    check_offset_commit = check_offset_commit
-
-    def on_timer(self, key: Hashable, now_ms: int) -> Effects:
+    def on_timer(self, key: Hashable, now_ms: int) -> GroupEffects:
         """A timer of this group is due.
 
         What other timers did at the same moment may have set it anew or made it pointless.
         """
-        effects = Effects()
+        effects: GroupEffects = Effects()
         if key in self.timers or self.state is ClassicState.DEAD:
             return effects
         match key:
@@ -63,16 +54,19 @@ class ClassicGroup(Membership):
     def replay_metadata(self, value: GroupMetadataValue | None, now_ms: int) -> None:
         """A record of this group: what it was before a restart, or its end.
 
-        One that the group has written itself says nothing new.
+        While the group serves members, the record is its own and says nothing new.
         """
         if value is None:
             self._cancel_timers()
             self.become(ClassicState.DEAD, now_ms)
-        elif not self.writes_records:
+            return
+        self.is_recorded = True
+        if not self.is_live:
             load_generation(self, value)
 
     def on_loaded(self, now_ms: int) -> None:
         """All records are read: from now on members must show that they are alive."""
+        self.is_live = True
         self.topics = rebalance.topics_of(self)
         for member in self.members.values():
             self.touch(member, now_ms)
@@ -80,9 +74,9 @@ class ClassicGroup(Membership):
             reason = "the group has become too large; members may commit before they leave"
             rebalance.prepare_rebalance(self, now_ms, Effects(), reason)
 
-    def abandon(self, error: Error) -> list[Reply]:
+    def abandon(self, error: Error) -> list[AnyReply]:
         """End here, because the group goes on elsewhere or in another form; tell all who wait."""
-        effects = Effects()
+        effects: GroupEffects = Effects()
         for member in self.members.values():
             self.refuse_join(member, error, member.member_id, effects)
             self.refuse_sync(member, error, effects)

@@ -10,15 +10,19 @@ from __future__ import annotations
 from headrace.coordinator.effects import Caller, Effects, Reply
 from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.state import ClassicState
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.errors import ClientFault, Error
-from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from headrace.wire.messages.heartbeat import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+)
 
 KEEPS_SESSION_BY_COMMIT = (ClassicState.STABLE, ClassicState.PREPARING_REBALANCE)
 
 
 def handle_heartbeat(
-    group: Membership, request: HeartbeatRequest, caller: Caller, now_ms: int
-) -> Effects:
+    group: Membership, request: HeartbeatRequest, caller: Caller[HeartbeatResponse], now_ms: int
+) -> GroupEffects:
     """Let the session of a member start anew."""
     error = _check(group, request)
     if error is Error.NONE:

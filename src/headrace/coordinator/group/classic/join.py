@@ -11,8 +11,10 @@ elsewhere  Group ids, authorization, and groups that do not exist.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from headrace.coordinator.effects import Caller, Effects, Reply
-from headrace.coordinator.group.classic.answers import UNKNOWN_MEMBER, join_error
+from headrace.coordinator.group.answers import UNKNOWN_MEMBER, join_error
 from headrace.coordinator.group.classic.member import ClassicMember
 from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.persistence import metadata_record, new_group_record
@@ -22,31 +24,62 @@ from headrace.coordinator.group.classic.rebalance import (
     rebalance,
 )
 from headrace.coordinator.group.classic.state import ClassicState
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.errors import Error
-from headrace.wire.messages.join_group import JoinGroupRequest
+from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 MEMBER_ID_REQUIRED_SINCE = 4
 SKIP_ASSIGNMENT_SINCE = 9
 
 
+class _Join(NamedTuple):
+    """One JoinGroup, the group that it is about, and what comes of it."""
+
+    group: Membership
+    request: JoinGroupRequest
+    caller: Caller[JoinGroupResponse]
+    now_ms: int
+    effects: GroupEffects
+
+    @property
+    def protocols(self) -> list[tuple[str, bytes]]:
+        return [(protocol.name, bytes(protocol.metadata)) for protocol in self.request.protocols]
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        request = self.request
+        return (
+            request.rebalance_timeout_ms if self.caller.version >= 1 else request.session_timeout_ms
+        )
+
+    @property
+    def reason(self) -> str:
+        reason = self.request.reason
+        return f"client reason: {reason!r}" if reason else "the client gave no reason"
+
+    def refuse(self, error: Error, member_id: str = UNKNOWN_MEMBER) -> None:
+        self.effects.replies.append(join_error(self.caller, error, member_id))
+
+
 def handle_join(
-    group: Membership, request: JoinGroupRequest, caller: Caller, now_ms: int
-) -> Effects:
+    group: Membership, request: JoinGroupRequest, caller: Caller[JoinGroupResponse], now_ms: int
+) -> GroupEffects:
     """Answer a JoinGroup, or park it until the next generation begins."""
-    effects = Effects()
+    effects: GroupEffects = Effects()
+    join = _Join(group, request, caller, now_ms, effects)
     settings = group.settings
     shortest_ms = settings.group_min_session_timeout_ms
     if not shortest_ms <= request.session_timeout_ms <= settings.group_max_session_timeout_ms:
-        error = join_error(caller, Error.INVALID_SESSION_TIMEOUT, request.member_id)
-        effects.replies.append(error)
+        join.refuse(Error.INVALID_SESSION_TIMEOUT, request.member_id)
         return effects
+    group.is_live = True
     if not group.is_recorded:
         group.state_since_ms = now_ms
     if not _has_room(group, request.member_id):
         group.remove(request.member_id, effects)
-        effects.replies.append(join_error(caller, Error.GROUP_MAX_SIZE_REACHED))
+        join.refuse(Error.GROUP_MAX_SIZE_REACHED)
     else:
-        _join(group, request, caller, now_ms, effects)
+        _join(join)
     if not group.is_recorded:
         effects.records.append(new_group_record(group))
     return effects
@@ -67,60 +100,52 @@ def _has_room(group: Membership, member_id: str) -> bool:
     return True
 
 
-def _join(
-    group: Membership, request: JoinGroupRequest, caller: Caller, now_ms: int, effects: Effects
-) -> None:
+def _join(join: _Join) -> None:
+    group, request = join.group, join.request
     member_id, instance_id = request.member_id, request.group_instance_id
     names = {protocol.name for protocol in request.protocols}
     if group.state is ClassicState.DEAD:
-        effects.replies.append(join_error(caller, Error.COORDINATOR_NOT_AVAILABLE, member_id))
+        join.refuse(Error.COORDINATOR_NOT_AVAILABLE, member_id)
     elif not group.supports(request.protocol_type, names):
-        effects.replies.append(join_error(caller, Error.INCONSISTENT_GROUP_PROTOCOL, member_id))
+        join.refuse(Error.INCONSISTENT_GROUP_PROTOCOL, member_id)
     elif member_id == UNKNOWN_MEMBER:
-        _join_without_id(group, request, caller, now_ms, effects)
+        _join_without_id(join)
     elif member_id in group.pending_members and instance_id is None:
-        _add(group, member_id, request, caller, now_ms, effects)
+        _add(join, member_id)
     else:
         error = group.check_member(member_id, instance_id)
         if error is Error.NONE:
-            _rejoin(group, group.members[member_id], request, caller, now_ms, effects)
+            _rejoin(join, group.members[member_id])
         else:
-            effects.replies.append(join_error(caller, error, member_id))
+            join.refuse(error, member_id)
 
 
-def _join_without_id(
-    group: Membership, request: JoinGroupRequest, caller: Caller, now_ms: int, effects: Effects
-) -> None:
+def _join_without_id(join: _Join) -> None:
+    group, request = join.group, join.request
     instance_id = request.group_instance_id
-    new_id = group.new_member_id(caller.client_id, instance_id)
+    new_id = group.new_member_id(join.caller.client_id, instance_id)
     if instance_id is not None and instance_id in group.static_members:
-        _return_of_static(group, new_id, request, caller, now_ms, effects)
-    elif instance_id is None and caller.version >= MEMBER_ID_REQUIRED_SINCE:
+        _return_of_static(join, instance_id, new_id)
+    elif instance_id is None and join.caller.version >= MEMBER_ID_REQUIRED_SINCE:
         # A client whose connection breaks meanwhile leaves no member behind that nobody knows.
         group.pending_members.add(new_id)
-        group.timers.set(group.pending_timer(new_id), now_ms + request.session_timeout_ms)
-        effects.replies.append(join_error(caller, Error.MEMBER_ID_REQUIRED, new_id))
+        group.timers.set(group.pending_timer(new_id), join.now_ms + request.session_timeout_ms)
+        join.refuse(Error.MEMBER_ID_REQUIRED, new_id)
     else:
-        _add(group, new_id, request, caller, now_ms, effects)
+        _add(join, new_id)
 
 
-def _add(
-    group: Membership,
-    member_id: str,
-    request: JoinGroupRequest,
-    caller: Caller,
-    now_ms: int,
-    effects: Effects,
-) -> None:
+def _add(join: _Join, member_id: str) -> None:
+    group, request, caller, now_ms, effects = join
     member = ClassicMember(
         member_id=member_id,
         group_instance_id=request.group_instance_id,
         client_id=caller.client_id,
         client_host=caller.client_host,
-        rebalance_timeout_ms=_rebalance_timeout_ms(request, caller),
+        rebalance_timeout_ms=join.rebalance_timeout_ms,
         session_timeout_ms=request.session_timeout_ms,
         protocol_type=request.protocol_type,
-        protocols=_protocols(request),
+        protocols=join.protocols,
         is_new=True,
     )
     if group.initial_delay is not None:
@@ -131,43 +156,29 @@ def _add(
     # is still there repeats a request that was refused.
     deadline_ms = now_ms + group.settings.new_member_join_timeout_ms
     group.timers.set(group.session_timer(member_id), deadline_ms)
-    rebalance(group, now_ms, effects, f"{member_id} joined; {_reason(request)}")
+    rebalance(group, now_ms, effects, f"{member_id} joined; {join.reason}")
 
 
-def _rejoin(
-    group: Membership,
-    member: ClassicMember,
-    request: JoinGroupRequest,
-    caller: Caller,
-    now_ms: int,
-    effects: Effects,
-) -> None:
+def _rejoin(join: _Join, member: ClassicMember) -> None:
+    group, _, caller, now_ms, effects = join
     is_settled = group.state in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE)
     wants_rebalance = group.state is ClassicState.STABLE and member.member_id == group.leader_id
-    if is_settled and not wants_rebalance and member.protocols == _protocols(request):
+    if is_settled and not wants_rebalance and member.protocols == join.protocols:
         # The answer to its first request was lost, or it only wants to sync again.
         effects.replies.append(group.welcome(member, caller))
         return
-    _update(group, member, request, caller, effects)
-    rebalance(group, now_ms, effects, f"{member.member_id} joined again; {_reason(request)}")
+    _update(join, member)
+    rebalance(group, now_ms, effects, f"{member.member_id} joined again; {join.reason}")
 
 
-def _return_of_static(
-    group: Membership,
-    new_id: str,
-    request: JoinGroupRequest,
-    caller: Caller,
-    now_ms: int,
-    effects: Effects,
-) -> None:
+def _return_of_static(join: _Join, instance_id: str, new_id: str) -> None:
     """A static member restarted. Its place in a stable group, and its work, wait for it."""
-    assert request.group_instance_id is not None, "static members have an instance id"
+    group, _, caller, now_ms, effects = join
     former_leader = group.leader_id
-    old_id = group.static_members[request.group_instance_id]
-    member = group.replace_static(old_id, new_id, effects)
+    member = group.replace_static(group.static_members[instance_id], new_id, effects)
     group.touch(member, now_ms)
-    _update(group, member, request, caller, effects)
-    reason = f"static member {new_id} returned; {_reason(request)}"
+    _update(join, member)
+    reason = f"static member {new_id} returned; {join.reason}"
     if group.state is ClassicState.STABLE:
         if group.select_protocol() == group.protocol_name:
             group.take_join(member)
@@ -183,8 +194,11 @@ def _return_of_static(
 
 
 def _welcome_back(
-    group: Membership, member: ClassicMember, caller: Caller, former_leader: str | None
-) -> Reply:
+    group: Membership,
+    member: ClassicMember,
+    caller: Caller[JoinGroupResponse],
+    former_leader: str | None,
+) -> Reply[JoinGroupResponse]:
     """The current generation for a static member that keeps its assignment.
 
     A leader must not assign again. Before it could be told so (KIP-814), the former id was named
@@ -199,26 +213,8 @@ def _welcome_back(
     return reply
 
 
-def _update(
-    group: Membership,
-    member: ClassicMember,
-    request: JoinGroupRequest,
-    caller: Caller,
-    effects: Effects,
-) -> None:
-    group.set_protocols(member, _protocols(request))
-    member.rebalance_timeout_ms = _rebalance_timeout_ms(request, caller)
-    member.session_timeout_ms = request.session_timeout_ms
-    group.park_join(member, caller, effects)
-
-
-def _protocols(request: JoinGroupRequest) -> list[tuple[str, bytes]]:
-    return [(protocol.name, bytes(protocol.metadata)) for protocol in request.protocols]
-
-
-def _rebalance_timeout_ms(request: JoinGroupRequest, caller: Caller) -> int:
-    return request.rebalance_timeout_ms if caller.version >= 1 else request.session_timeout_ms
-
-
-def _reason(request: JoinGroupRequest) -> str:
-    return f"client reason: {request.reason!r}" if request.reason else "the client gave no reason"
+def _update(join: _Join, member: ClassicMember) -> None:
+    join.group.set_protocols(member, join.protocols)
+    member.rebalance_timeout_ms = join.rebalance_timeout_ms
+    member.session_timeout_ms = join.request.session_timeout_ms
+    join.group.park_join(member, join.caller, join.effects)

@@ -8,10 +8,11 @@ behaviour  All of them leave before the group rebalances once.
 from __future__ import annotations
 
 from headrace.coordinator.effects import Caller, Effects, Reply
-from headrace.coordinator.group.classic.answers import UNKNOWN_MEMBER
+from headrace.coordinator.group.answers import UNKNOWN_MEMBER
 from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.rebalance import complete_join_if_ready, prepare_rebalance
 from headrace.coordinator.group.classic.state import ClassicState
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.errors import Error
 from headrace.wire.messages.leave_group import (
     LeaveGroupRequest,
@@ -24,10 +25,10 @@ BATCH_SINCE = 3
 
 
 def handle_leave(
-    group: Membership, request: LeaveGroupRequest, caller: Caller, now_ms: int
-) -> Effects:
+    group: Membership, request: LeaveGroupRequest, caller: Caller[LeaveGroupResponse], now_ms: int
+) -> GroupEffects:
     """Take the named members out, and rebalance if any of them was in."""
-    effects = Effects()
+    effects: GroupEffects = Effects()
     if group.state is ClassicState.DEAD:
         response = LeaveGroupResponse(error_code=Error.COORDINATOR_NOT_AVAILABLE)
         effects.replies.append(Reply(caller.ticket, response))
@@ -51,7 +52,7 @@ def handle_leave(
     return effects
 
 
-def _leave(group: Membership, identity: MemberIdentity, effects: Effects) -> MemberResponse:
+def _leave(group: Membership, identity: MemberIdentity, effects: GroupEffects) -> MemberResponse:
     member_id, instance_id = identity.member_id, identity.group_instance_id
     error = Error.NONE
     if member_id == UNKNOWN_MEMBER:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from headrace.coordinator.effects import Caller
 from headrace.wire.messages.describe_groups import DescribedGroupMember
+from headrace.wire.messages.join_group import JoinGroupResponse
+from headrace.wire.messages.sync_group import SyncGroupResponse
 
 
 @dataclass(slots=True)
@@ -27,8 +29,8 @@ class ClassicMember:
     assignment: bytes = b""
     # Until its first generation begins, a member cannot send heartbeats: waiting proves nothing.
     is_new: bool = False
-    parked_join: Caller | None = None
-    parked_sync: Caller | None = None
+    parked_join: Caller[JoinGroupResponse] | None = None
+    parked_sync: Caller[SyncGroupResponse] | None = None
 
     @property
     def is_static(self) -> bool:

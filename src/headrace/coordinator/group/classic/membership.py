@@ -11,19 +11,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 from uuid import UUID
 
-from headrace.coordinator.effects import Caller, Effects, Reply
-from headrace.coordinator.group.classic.answers import (
-    UNKNOWN_MEMBER,
-    join_error,
-    listed_members,
-    sync_error,
-)
+from headrace.coordinator.effects import Caller, Reply
+from headrace.coordinator.group.answers import UNKNOWN_MEMBER, join_error, sync_error
 from headrace.coordinator.group.classic.member import ClassicMember
 from headrace.coordinator.group.classic.state import TRANSITIONS, ClassicState
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.timers import Timers
 from headrace.errors import Error
-from headrace.wire.messages.join_group import JoinGroupResponse
+from headrace.wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from headrace.wire.messages.sync_group import SyncGroupResponse
 
 
@@ -43,6 +39,7 @@ class Membership:
         "generation_id",
         "group_id",
         "initial_delay",
+        "is_live",
         "is_recorded",
         "leader_id",
         "members",
@@ -58,7 +55,6 @@ class Membership:
         "static_members",
         "timers",
         "topics",
-        "writes_records",
     )
 
     def __init__(
@@ -87,7 +83,7 @@ class Membership:
         self.new_member_added = False  # since the initial delay was last looked at
         self.topics: set[str] | None = None  # that this generation is subscribed to, if known
         self.is_recorded = False  # the log knows this group
-        self.writes_records = False  # the log learned it from here, so a replay has nothing to add
+        self.is_live = False  # members are served here: its records say nothing new to it
         self._support: dict[str, int] = {}  # how many members speak each protocol
 
     # -- state ---------------------------------------------------------------------------------
@@ -146,7 +142,7 @@ class Membership:
         self._count_protocols(member, +1)
         self._forget_pending(member.member_id)
 
-    def remove(self, member_id: str, effects: Effects) -> None:
+    def remove(self, member_id: str, effects: GroupEffects) -> None:
         """Take a member out, known or pending; if it waits, it learns that it is unknown now."""
         member = self.members.pop(member_id, None)
         if member is not None:
@@ -161,7 +157,7 @@ class Membership:
         self._forget_pending(member_id)
         self.pending_sync.discard(member_id)
 
-    def replace_static(self, old_id: str, new_id: str, effects: Effects) -> ClassicMember:
+    def replace_static(self, old_id: str, new_id: str, effects: GroupEffects) -> ClassicMember:
         """Give the place of a static member to its next incarnation and fence the old one."""
         member = self.members.pop(old_id)
         assert member.group_instance_id is not None, "only static members are replaced"
@@ -186,7 +182,9 @@ class Membership:
 
     # -- parked requests -----------------------------------------------------------------------
 
-    def park_join(self, member: ClassicMember, caller: Caller, effects: Effects) -> None:
+    def park_join(
+        self, member: ClassicMember, caller: Caller[JoinGroupResponse], effects: GroupEffects
+    ) -> None:
         """Keep a JoinGroup until the generation begins.
 
         One that the same member sent before was given up by its sender; its answer only tells
@@ -196,12 +194,14 @@ class Membership:
         member.parked_join = caller
         self.awaiting_join += 1
 
-    def park_sync(self, member: ClassicMember, caller: Caller, effects: Effects) -> None:
+    def park_sync(
+        self, member: ClassicMember, caller: Caller[SyncGroupResponse], effects: GroupEffects
+    ) -> None:
         """Keep a SyncGroup until the leader has assigned; an earlier one was given up."""
         self.refuse_sync(member, Error.REBALANCE_IN_PROGRESS, effects)
         member.parked_sync = caller
 
-    def take_join(self, member: ClassicMember) -> Caller | None:
+    def take_join(self, member: ClassicMember) -> Caller[JoinGroupResponse] | None:
         """The parked JoinGroup, which the caller must answer."""
         caller, member.parked_join = member.parked_join, None
         if caller is not None:
@@ -209,35 +209,47 @@ class Membership:
         return caller
 
     def refuse_join(
-        self, member: ClassicMember, error: Error, member_id: str, effects: Effects
+        self, member: ClassicMember, error: Error, member_id: str, effects: GroupEffects
     ) -> None:
         """Answer the parked JoinGroup, if there is one, with an error."""
         caller = self.take_join(member)
         if caller is not None:
             effects.replies.append(join_error(caller, error, member_id))
 
-    def refuse_sync(self, member: ClassicMember, error: Error, effects: Effects) -> None:
+    def refuse_sync(self, member: ClassicMember, error: Error, effects: GroupEffects) -> None:
         """Answer the parked SyncGroup, if there is one, with an error."""
         caller, member.parked_sync = member.parked_sync, None
         if caller is not None:
             effects.replies.append(sync_error(caller, error))
 
-    def welcome(self, member: ClassicMember, caller: Caller) -> Reply:
+    def welcome(
+        self, member: ClassicMember, caller: Caller[JoinGroupResponse]
+    ) -> Reply[JoinGroupResponse]:
         """The answer to a JoinGroup: the current generation, to its leader with all members."""
-        assert self.protocol_name is not None, "a generation has a protocol"
-        is_leader = member.member_id == self.leader_id
+        protocol_name = self.protocol_name
+        assert protocol_name is not None, "a generation has a protocol"
+        shown = self.members.values() if member.member_id == self.leader_id else ()
         response = JoinGroupResponse(
             error_code=Error.NONE,
             generation_id=self.generation_id,
             protocol_type=self.protocol_type,
-            protocol_name=self.protocol_name,
+            protocol_name=protocol_name,
             leader=self.leader_id or "",
             member_id=member.member_id,
-            members=listed_members(self.members.values(), self.protocol_name) if is_leader else [],
+            members=[
+                JoinGroupResponseMember(
+                    member_id=each.member_id,
+                    group_instance_id=each.group_instance_id,
+                    metadata=each.metadata(protocol_name),
+                )
+                for each in shown
+            ],
         )
         return Reply(caller.ticket, response)
 
-    def assignment(self, member: ClassicMember, caller: Caller) -> Reply:
+    def assignment(
+        self, member: ClassicMember, caller: Caller[SyncGroupResponse]
+    ) -> Reply[SyncGroupResponse]:
         """The answer to a SyncGroup: what this member shall do."""
         response = SyncGroupResponse(
             error_code=Error.NONE,

@@ -1,8 +1,8 @@
 """What a classic group leaves in the log, and how it comes back from there.
 
 Only a generation that has its assignment is written, and that a group is empty; a rebalance under
-way is not, because clients repeat it. A group that wrote a record itself is already past it:
-replaying it must not disturb the members that wait there.
+way is not, because clients repeat it. A group that serves members is past its own records:
+replaying them must not disturb those who wait there.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from headrace.coordinator.effects import Effects, StateRecord
 from headrace.coordinator.group.classic.member import ClassicMember
 from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.state import ClassicState
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.records import (
     GroupMetadataKey,
     GroupMetadataValue,
+    GroupRecord,
     MemberMetadata,
 )
 from headrace.errors import CorruptData
 
 
-def metadata_record(group: Membership) -> StateRecord:
+def metadata_record(group: Membership) -> GroupRecord:
     """The group as it is now, with all members and their assignments."""
     members = []
     for member in group.members.values():
@@ -44,10 +46,10 @@ def metadata_record(group: Membership) -> StateRecord:
         current_state_timestamp=group.state_since_ms,
         members=members,
     )
-    return _record(group, value)
+    return StateRecord(GroupMetadataKey(group=group.group_id), value)
 
 
-def new_group_record(group: Membership) -> StateRecord:
+def new_group_record(group: Membership) -> GroupRecord:
     """That there is such a group, before it has had a generation."""
     value = GroupMetadataValue(
         protocol_type="",
@@ -57,11 +59,6 @@ def new_group_record(group: Membership) -> StateRecord:
         current_state_timestamp=group.state_since_ms,
         members=[],
     )
-    return _record(group, value)
-
-
-def _record(group: Membership, value: GroupMetadataValue) -> StateRecord:
-    group.is_recorded = group.writes_records = True
     return StateRecord(GroupMetadataKey(group=group.group_id), value)
 
 
@@ -69,11 +66,10 @@ def load_generation(group: Membership, value: GroupMetadataValue) -> None:
     """Become what a record says; what an earlier record said is gone."""
     if value.members and value.protocol is None:
         raise CorruptData(f"group {group.group_id}: its record has members but no protocol")
-    nobody = Effects()
+    nobody: GroupEffects = Effects()
     for member_id in list(group.members):
         group.remove(member_id, nobody)
     assert not nobody.replies, "no member waits in a group that is being loaded"
-    group.is_recorded = True
     group.generation_id = value.generation
     group.protocol_type = value.protocol_type or None
     group.protocol_name = value.protocol

@@ -9,10 +9,10 @@ generation have the same time once more to ask for their assignment.
 
 from __future__ import annotations
 
-from headrace.coordinator.effects import Effects
 from headrace.coordinator.group.classic.membership import InitialDelay, Membership
 from headrace.coordinator.group.classic.persistence import metadata_record
 from headrace.coordinator.group.classic.state import ClassicState
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.protocol import PROTOCOL_TYPE, subscribed_topics
 from headrace.errors import Error
 
@@ -20,7 +20,7 @@ from headrace.errors import Error
 SHORTEST_WAIT_MS = 1_000
 
 
-def rebalance(group: Membership, now_ms: int, effects: Effects, reason: str) -> None:
+def rebalance(group: Membership, now_ms: int, effects: GroupEffects, reason: str) -> None:
     """Something changed: prepare a rebalance, or complete the one that is being prepared."""
     if group.can_rebalance:
         prepare_rebalance(group, now_ms, effects, reason)
@@ -28,7 +28,7 @@ def rebalance(group: Membership, now_ms: int, effects: Effects, reason: str) -> 
         complete_join_if_ready(group, now_ms, effects)
 
 
-def prepare_rebalance(group: Membership, now_ms: int, effects: Effects, reason: str) -> None:
+def prepare_rebalance(group: Membership, now_ms: int, effects: GroupEffects, reason: str) -> None:
     """Ask all members to join again; they learn of it by their heartbeats."""
     effects.notes.append(
         f"Group {group.group_id} rebalances in state {group.state.value} after generation "
@@ -57,14 +57,14 @@ def prepare_rebalance(group: Membership, now_ms: int, effects: Effects, reason: 
         group.timers.set(group.join_timer, now_ms + group.rebalance_timeout_ms)
 
 
-def complete_join_if_ready(group: Membership, now_ms: int, effects: Effects) -> None:
+def complete_join_if_ready(group: Membership, now_ms: int, effects: GroupEffects) -> None:
     """Begin the next generation if nobody is missing and no initial delay is running."""
     is_preparing = group.state is ClassicState.PREPARING_REBALANCE
     if is_preparing and group.initial_delay is None and group.all_joined:
         complete_join(group, now_ms, effects)
 
 
-def complete_join(group: Membership, now_ms: int, effects: Effects) -> None:
+def complete_join(group: Membership, now_ms: int, effects: GroupEffects) -> None:
     """Begin the next generation with those who have joined."""
     group.timers.cancel(group.join_timer)
     group.initial_delay = None
@@ -82,7 +82,7 @@ def complete_join(group: Membership, now_ms: int, effects: Effects) -> None:
         group.timers.set(group.join_timer, now_ms + wait_ms)
 
 
-def _begin_empty_generation(group: Membership, now_ms: int, effects: Effects) -> None:
+def _begin_empty_generation(group: Membership, now_ms: int, effects: GroupEffects) -> None:
     group.generation_id += 1
     group.protocol_name = None
     group.topics = topics_of(group)
@@ -90,7 +90,7 @@ def _begin_empty_generation(group: Membership, now_ms: int, effects: Effects) ->
     effects.records.append(metadata_record(group))
 
 
-def _begin_generation(group: Membership, now_ms: int, effects: Effects) -> None:
+def _begin_generation(group: Membership, now_ms: int, effects: GroupEffects) -> None:
     group.generation_id += 1
     group.protocol_name = group.select_protocol()
     group.topics = topics_of(group)
@@ -119,7 +119,7 @@ def topics_of(group: Membership) -> set[str] | None:
     return topics
 
 
-def on_join_timer(group: Membership, now_ms: int, effects: Effects) -> None:
+def on_join_timer(group: Membership, now_ms: int, effects: GroupEffects) -> None:
     """The time to join is over, or that of an initial delay, which new members prolong."""
     if group.state is not ClassicState.PREPARING_REBALANCE:
         return
@@ -134,7 +134,7 @@ def on_join_timer(group: Membership, now_ms: int, effects: Effects) -> None:
         complete_join(group, now_ms, effects)
 
 
-def on_sync_timer(group: Membership, now_ms: int, effects: Effects) -> None:
+def on_sync_timer(group: Membership, now_ms: int, effects: GroupEffects) -> None:
     """The time to fetch an assignment is over: who did not ask for it is out."""
     late = sorted(group.pending_sync)
     if late:
@@ -143,7 +143,7 @@ def on_sync_timer(group: Membership, now_ms: int, effects: Effects) -> None:
         prepare_rebalance(group, now_ms, effects, f"no SyncGroup from {', '.join(late)}")
 
 
-def on_session_timer(group: Membership, member_id: str, now_ms: int, effects: Effects) -> None:
+def on_session_timer(group: Membership, member_id: str, now_ms: int, effects: GroupEffects) -> None:
     """No sign of life from a member, unless it is waiting for an answer of ours."""
     member = group.members.get(member_id)
     if member is not None and not member.is_surely_alive:
@@ -151,7 +151,7 @@ def on_session_timer(group: Membership, member_id: str, now_ms: int, effects: Ef
         _on_removed(group, now_ms, effects, f"session of {member_id} expired")
 
 
-def on_pending_timer(group: Membership, member_id: str, now_ms: int, effects: Effects) -> None:
+def on_pending_timer(group: Membership, member_id: str, now_ms: int, effects: GroupEffects) -> None:
     """A member was given an id and never joined with it."""
     if member_id not in group.pending_members:
         return
@@ -160,7 +160,7 @@ def on_pending_timer(group: Membership, member_id: str, now_ms: int, effects: Ef
         complete_join(group, now_ms, effects)
 
 
-def _on_removed(group: Membership, now_ms: int, effects: Effects, reason: str) -> None:
+def _on_removed(group: Membership, now_ms: int, effects: GroupEffects, reason: str) -> None:
     if group.can_rebalance:
         prepare_rebalance(group, now_ms, effects, reason)
     elif group.state is ClassicState.PREPARING_REBALANCE and group.all_joined:

@@ -9,21 +9,25 @@ behaviour  Members that ask before the leader has answered are parked. The assig
 from __future__ import annotations
 
 from headrace.coordinator.effects import Caller, Effects
-from headrace.coordinator.group.classic.answers import sync_error
+from headrace.coordinator.group.answers import sync_error
 from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.persistence import metadata_record
 from headrace.coordinator.group.classic.state import ClassicState
+from headrace.coordinator.group.effects import GroupEffects
 from headrace.errors import Error
-from headrace.wire.messages.sync_group import SyncGroupRequest
+from headrace.wire.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
 
 PROTOCOL_REQUIRED_SINCE = 5
 
 
 def handle_sync(
-    group: Membership, request: SyncGroupRequest, caller: Caller, now_ms: int
-) -> Effects:
+    group: Membership, request: SyncGroupRequest, caller: Caller[SyncGroupResponse], now_ms: int
+) -> GroupEffects:
     """Answer a SyncGroup, or park it until the leader has assigned."""
-    effects = Effects()
+    effects: GroupEffects = Effects()
     error = _check(group, request, caller)
     if error is not Error.NONE:
         effects.replies.append(sync_error(caller, error))
@@ -41,7 +45,9 @@ def handle_sync(
     return effects
 
 
-def _check(group: Membership, request: SyncGroupRequest, caller: Caller) -> Error:
+def _check(
+    group: Membership, request: SyncGroupRequest, caller: Caller[SyncGroupResponse]
+) -> Error:
     if caller.version >= PROTOCOL_REQUIRED_SINCE and None in (
         request.protocol_type,
         request.protocol_name,
@@ -63,7 +69,9 @@ def _check(group: Membership, request: SyncGroupRequest, caller: Caller) -> Erro
     return Error.NONE
 
 
-def _assign(group: Membership, request: SyncGroupRequest, now_ms: int, effects: Effects) -> None:
+def _assign(
+    group: Membership, request: SyncGroupRequest, now_ms: int, effects: GroupEffects
+) -> None:
     """Take over the leader's decision; it counts once it is in the log."""
     work = {item.member_id: bytes(item.assignment) for item in request.assignments}
     for member in group.members.values():

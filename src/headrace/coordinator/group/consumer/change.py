@@ -9,27 +9,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.consumer.member import (
-    JOIN_EPOCH,
     LEAVE_STATIC_EPOCH,
     Member,
-    Target,
 )
 from headrace.coordinator.group.consumer.persistence import (
+    RECORDS,
     current_record,
-    epoch_record,
     member_record,
-    member_tombstones,
     partition_metadata_tombstone,
-    target_record,
 )
 from headrace.coordinator.group.consumer.reconcile import Goal, reconcile
 from headrace.coordinator.group.consumer.regex import RegexChange, change_regex
 from headrace.coordinator.group.consumer.roster import Roster
-from headrace.coordinator.group.consumer.subscriptions import metadata_hash
-from headrace.coordinator.group.consumer.target import assign, may_assign, target_records
+from headrace.coordinator.group.consumer.target import assign
 from headrace.coordinator.group.consumer.timers import cancel_all, set_for_assignment, set_session
+from headrace.coordinator.group.modern.member import JOIN_EPOCH, Target
+from headrace.coordinator.group.modern.subscriptions import metadata_hash
+from headrace.coordinator.group.records import GroupRecord
 from headrace.errors import ClientFault, Error
 
 
@@ -45,7 +42,7 @@ class Change:
     replaced_id: str | None = None
     moved: bool = False
     saw_topics: bool = False
-    records: list[StateRecord] = field(default_factory=list)
+    records: list[GroupRecord] = field(default_factory=list)
 
     def members(self) -> dict[str, Member]:
         """The members of the group once this is written."""
@@ -54,16 +51,6 @@ class Change:
             members.pop(self.replaced_id, None)
         members[self.after.member_id] = self.after
         return members
-
-
-def check_room(group: Roster, member_id: str) -> None:
-    """Refuse one more member than `group.consumer.max.size`."""
-    limit = group.settings.group_consumer_max_size
-    if len(group.members) >= limit and member_id not in group.members:
-        raise ClientFault(
-            Error.GROUP_MAX_SIZE_REACHED,
-            f"group {group.group_id} has reached its maximum of {limit} members",
-        )
 
 
 def begin_dynamic(group: Roster, member_id: str, now_ms: int, *, create: bool) -> Change:
@@ -99,9 +86,9 @@ def begin_static(
     )
     change = Change(group, now_ms, member, member, group.group_epoch, existing.member_id)
     group_id = group.group_id
-    change.records += member_tombstones(group_id, existing.member_id)
+    change.records += RECORDS.member_tombstones(group_id, existing.member_id)
     change.records.append(member_record(group_id, member))
-    change.records.append(target_record(group_id, member_id, group.target_of(existing)))
+    change.records.append(RECORDS.target(group_id, member_id, group.target_of(existing)))
     change.records.append(current_record(group_id, member))
     return change
 
@@ -150,7 +137,7 @@ def update_epoch(change: Change, *, bump: bool) -> None:
     hashed = metadata_hash(group.topics_wanted_by(change.members().values()), group.topics)
     if bump or hashed != group.metadata_hash:
         change.group_epoch += 1
-        change.records.append(epoch_record(group.group_id, change.group_epoch, hashed))
+        change.records.append(RECORDS.epoch(group.group_id, change.group_epoch, hashed))
     if group.has_partition_metadata:
         change.records.append(partition_metadata_tombstone(group.group_id))
     change.saw_topics = True
@@ -159,10 +146,12 @@ def update_epoch(change: Change, *, bump: bool) -> None:
 def update_target(change: Change) -> tuple[int, Target]:
     """The epoch of the target assignment and what the member shall have, computed if it is due."""
     group = change.group
-    if group.assignment_epoch >= change.group_epoch or not may_assign(group, change.now_ms):
+    if group.assignment_epoch >= change.group_epoch or change.now_ms < group.next_assignment_ms(
+        change.now_ms
+    ):
         return group.assignment_epoch, group.target_of(change.after)
     targets = assign(group, change.members())
-    change.records += target_records(group, targets, change.group_epoch, change.now_ms)
+    change.records += group.target_records(targets, change.group_epoch, change.now_ms)
     return change.group_epoch, targets[change.after.member_id]
 
 

@@ -12,12 +12,12 @@ from dataclasses import replace
 from uuid import UUID
 
 from headrace.coordinator.effects import Caller, Effects, Reply
+from headrace.coordinator.group.answers import join_error
 from headrace.coordinator.group.consumer.change import (
     Change,
     begin_dynamic,
     begin_static,
     check_instance,
-    check_room,
     move_member,
     settle,
     update_epoch,
@@ -25,7 +25,10 @@ from headrace.coordinator.group.consumer.change import (
     write_member,
 )
 from headrace.coordinator.group.consumer.fencing import remove_members
-from headrace.coordinator.group.consumer.member import UNSET_TIMEOUT_MS, Member, Target
+from headrace.coordinator.group.consumer.member import (
+    UNSET_TIMEOUT_MS,
+    Member,
+)
 from headrace.coordinator.group.consumer.migration import (
     DISABLED,
     build_downgrade_records,
@@ -35,7 +38,6 @@ from headrace.coordinator.group.consumer.migration import (
     note_downgrade,
 )
 from headrace.coordinator.group.consumer.roster import Roster
-from headrace.coordinator.group.consumer.state import MemberState
 from headrace.coordinator.group.consumer.timers import (
     SYNC,
     cancel,
@@ -44,6 +46,9 @@ from headrace.coordinator.group.consumer.timers import (
     expect_sync,
     set_session,
 )
+from headrace.coordinator.group.effects import GroupEffects
+from headrace.coordinator.group.modern.member import Target
+from headrace.coordinator.group.modern.state import MemberState
 from headrace.coordinator.group.protocol import (
     PROTOCOL_TYPE,
     ConsumerProtocolSubscription,
@@ -53,31 +58,41 @@ from headrace.coordinator.group.protocol import (
 from headrace.errors import ClientFault, Error
 from headrace.types import uuid_to_text
 from headrace.wire import MalformedMessage
-from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from headrace.wire.messages.heartbeat import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+)
+from headrace.wire.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+)
 from headrace.wire.messages.leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,
     MemberIdentity,
     MemberResponse,
 )
-from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from headrace.wire.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
 
 KNOWN_MEMBER_ID_SINCE = 4  # of JoinGroup (KIP-394)
 BATCH_LEAVE_SINCE = 3  # of LeaveGroup (KIP-345)
 
 
-def handle_join(group: Roster, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Effects:
+def handle_join(
+    group: Roster, request: JoinGroupRequest, caller: Caller[JoinGroupResponse], now_ms: int
+) -> GroupEffects:
     """Take a member of the classic protocol in, or on to its next epoch."""
     _check_join(group, request)
     member_id = request.member_id or uuid_to_text(group.new_uuid())
-    check_room(group, member_id)
+    group.check_room(member_id)
     _check_protocols(group, request)
     is_unknown = not request.member_id
     instance_id = request.group_instance_id
     if is_unknown and instance_id is None and caller.version >= KNOWN_MEMBER_ID_SINCE:
-        refusal = join_error(Error.MEMBER_ID_REQUIRED, member_id)
-        return Effects(replies=[Reply(caller.ticket, refusal)])
+        return Effects(replies=[join_error(caller, Error.MEMBER_ID_REQUIRED, member_id)])
     if instance_id is None:
         change = begin_dynamic(group, member_id, now_ms, create=True)
     else:
@@ -144,7 +159,7 @@ def _updated(
     member: Member,
     request: JoinGroupRequest,
     subscription: ConsumerProtocolSubscription,
-    caller: Caller,
+    caller: Caller[JoinGroupResponse],
 ) -> Member:
     timeout_ms = request.rebalance_timeout_ms
     if timeout_ms == UNSET_TIMEOUT_MS:
@@ -207,19 +222,9 @@ def _joined(member: Member) -> JoinGroupResponse:
     )
 
 
-def join_error(error: Error, member_id: str) -> JoinGroupResponse:
-    """The member did not get in."""
-    return JoinGroupResponse(
-        error_code=error,
-        generation_id=-1,
-        protocol_name="",
-        leader="",
-        member_id=member_id,
-        members=[],
-    )
-
-
-def handle_sync(group: Roster, request: SyncGroupRequest, caller: Caller, now_ms: int) -> Effects:
+def handle_sync(
+    group: Roster, request: SyncGroupRequest, caller: Caller[SyncGroupResponse], now_ms: int
+) -> GroupEffects:
     """Tell a member that has joined what it may own."""
     member = _classic_member(group, request.member_id, request.group_instance_id)
     _check_generation(member, request.generation_id)
@@ -250,8 +255,8 @@ def handle_sync(group: Roster, request: SyncGroupRequest, caller: Caller, now_ms
 
 
 def handle_heartbeat(
-    group: Roster, request: HeartbeatRequest, caller: Caller, now_ms: int
-) -> Effects:
+    group: Roster, request: HeartbeatRequest, caller: Caller[HeartbeatResponse], now_ms: int
+) -> GroupEffects:
     """Note that a member is alive, and tell it to join again if it can get closer to its target."""
     member = _classic_member(group, request.member_id, request.group_instance_id)
     _check_generation(member, request.generation_id)
@@ -270,7 +275,9 @@ def handle_heartbeat(
     return Effects(replies=[Reply(caller.ticket, HeartbeatResponse(error_code=error))])
 
 
-def handle_leave(group: Roster, request: LeaveGroupRequest, caller: Caller, now_ms: int) -> Effects:
+def handle_leave(
+    group: Roster, request: LeaveGroupRequest, caller: Caller[LeaveGroupResponse], now_ms: int
+) -> GroupEffects:
     """Take the named members out, whichever protocol they speak."""
     leaving = request.members
     if caller.version < BATCH_LEAVE_SINCE:

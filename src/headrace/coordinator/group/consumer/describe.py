@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from headrace.coordinator.group.consumer.member import NOTHING, Member, Owned, Target
+from headrace.coordinator.group.consumer.member import (
+    Member,
+    Owned,
+)
 from headrace.coordinator.group.consumer.roster import Roster
 from headrace.coordinator.group.consumer.target import preferred_assignor
+from headrace.coordinator.group.modern.member import NOTHING, Target
 from headrace.coordinator.topics import Topics
 from headrace.errors import Error
 from headrace.wire.messages.consumer_group_describe import (

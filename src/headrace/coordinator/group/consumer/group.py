@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Final, Protocol
 from uuid import UUID
 
-from headrace.coordinator.effects import Caller, Effects, Reply, StateRecord
+from headrace.coordinator.effects import AnyReply, Caller, Effects, Reply
+from headrace.coordinator.group.answers import join_error, sync_error
 from headrace.coordinator.group.consumer import classic_members, describe, heartbeat, offsets
 from headrace.coordinator.group.consumer.fencing import remove_members
 from headrace.coordinator.group.consumer.migration import (
@@ -28,15 +29,17 @@ from headrace.coordinator.group.consumer.timers import (
     REGEX,
     SESSION,
     SYNC,
-    TimerKey,
     cancel,
     cancel_all,
     set_for_assignment,
     set_session,
 )
+from headrace.coordinator.group.effects import GroupEffects
+from headrace.coordinator.group.modern.timers import TimerKey
 from headrace.coordinator.group.records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupMemberMetadataKey,
+    GroupRecord,
 )
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.timers import Timers
@@ -47,10 +50,22 @@ from headrace.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from headrace.wire.messages.join_group import JoinGroupRequest
-from headrace.wire.messages.leave_group import LeaveGroupRequest
-from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from headrace.wire.messages.heartbeat import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+)
+from headrace.wire.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+)
+from headrace.wire.messages.leave_group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+)
+from headrace.wire.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
 
 _LATE: Final = {
     SESSION: "it was not heard of for its session timeout",
@@ -63,7 +78,7 @@ _LATE: Final = {
 class ConvertibleGroup(ClassicGroupView, Protocol):
     """A classic group that may be ended to be a consumer group from then on."""
 
-    def abandon(self, error: Error) -> list[Reply]:
+    def abandon(self, error: Error) -> list[AnyReply]:
         """Answer all who wait, and expect nothing of the members any more."""
 
 
@@ -72,11 +87,7 @@ class ConsumerGroup(Roster):
 
     __slots__ = ()
 
-    @property
-    def is_empty(self) -> bool:
-        return not self.members
-
-    def replay(self, record: StateRecord) -> None:
+    def replay(self, record: GroupRecord) -> None:
         """Apply one record; who waits for the partitions of others looks again after it."""
         super().replay(record)
         if self.held and isinstance(record.key, ConsumerGroupCurrentMemberAssignmentKey):
@@ -85,33 +96,38 @@ class ConsumerGroup(Roster):
                     self.timers.set(TimerKey(HOLD, self.group_id, member_id), 0)
 
     def handle_heartbeat(
-        self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
-    ) -> Effects:
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        caller: Caller[ConsumerGroupHeartbeatResponse],
+        now_ms: int,
+    ) -> GroupEffects:
         """ConsumerGroupHeartbeat."""
         try:
             return self._dismissing(heartbeat.handle_heartbeat(self, request, caller, now_ms))
         except ClientFault as fault:
             return Effects(replies=[Reply(caller.ticket, heartbeat_error(fault))])
 
-    def handle_join(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Effects:
+    def handle_join(
+        self, request: JoinGroupRequest, caller: Caller[JoinGroupResponse], now_ms: int
+    ) -> GroupEffects:
         """JoinGroup of a member of the classic protocol."""
         try:
             return self._dismissing(classic_members.handle_join(self, request, caller, now_ms))
         except ClientFault as fault:
-            response = classic_members.join_error(fault.error, request.member_id)
-            return Effects(replies=[Reply(caller.ticket, response)])
+            return Effects(replies=[join_error(caller, fault.error, request.member_id)])
 
-    def handle_sync(self, request: SyncGroupRequest, caller: Caller, now_ms: int) -> Effects:
+    def handle_sync(
+        self, request: SyncGroupRequest, caller: Caller[SyncGroupResponse], now_ms: int
+    ) -> GroupEffects:
         """SyncGroup of a member of the classic protocol."""
         try:
             return classic_members.handle_sync(self, request, caller, now_ms)
         except ClientFault as fault:
-            response = SyncGroupResponse(error_code=fault.error, assignment=b"")
-            return Effects(replies=[Reply(caller.ticket, response)])
+            return Effects(replies=[sync_error(caller, fault.error)])
 
     def handle_classic_heartbeat(
-        self, request: HeartbeatRequest, caller: Caller, now_ms: int
-    ) -> Effects:
+        self, request: HeartbeatRequest, caller: Caller[HeartbeatResponse], now_ms: int
+    ) -> GroupEffects:
         """Heartbeat of a member of the classic protocol."""
         try:
             return classic_members.handle_heartbeat(self, request, caller, now_ms)
@@ -119,11 +135,13 @@ class ConsumerGroup(Roster):
             response = HeartbeatResponse(error_code=fault.error)
             return Effects(replies=[Reply(caller.ticket, response)])
 
-    def handle_leave(self, request: LeaveGroupRequest, caller: Caller, now_ms: int) -> Effects:
+    def handle_leave(
+        self, request: LeaveGroupRequest, caller: Caller[LeaveGroupResponse], now_ms: int
+    ) -> GroupEffects:
         """LeaveGroup, of members of either protocol."""
         return self._dismissing(classic_members.handle_leave(self, request, caller, now_ms))
 
-    def on_timer(self, key: tuple[str, str, str], now_ms: int) -> Effects:
+    def on_timer(self, key: tuple[str, str, str], now_ms: int) -> GroupEffects:
         """Give up a member that let a deadline pass; or do what was put off."""
         kind, _, member_id = key
         if kind == REGEX:
@@ -140,7 +158,7 @@ class ConsumerGroup(Roster):
             )
         )
 
-    def _look_again(self, member_id: str, now_ms: int) -> Effects:
+    def _look_again(self, member_id: str, now_ms: int) -> GroupEffects:
         """Another member has moved, or the answer has waited long enough."""
         held = self.held.get(member_id)
         if held is None:
@@ -150,7 +168,7 @@ class ConsumerGroup(Roster):
             self.held.pop(member_id, None)
         return effects
 
-    def _dismissing(self, effects: Effects) -> Effects:
+    def _dismissing(self, effects: GroupEffects) -> GroupEffects:
         """Who is removed while its answer is held is told so."""
         for record in effects.records if self.held else ():
             if isinstance(record.key, ConsumerGroupMemberMetadataKey) and record.value is None:
@@ -169,7 +187,7 @@ class ConsumerGroup(Roster):
             set_session(self, member, now_ms)
             set_for_assignment(self, member, now_ms)
 
-    def on_topics_changed(self, now_ms: int) -> Effects:
+    def on_topics_changed(self, now_ms: int) -> GroupEffects:
         """Let the next heartbeat look whether the topics of the group are still the same."""
         self.topics_were_seen = False
         return Effects()
@@ -206,11 +224,11 @@ class ConsumerGroup(Roster):
         """The topics whose offsets are in use."""
         return self.topics_wanted_by(self.members.values())
 
-    def build_tombstones(self) -> list[StateRecord]:
+    def build_tombstones(self) -> list[GroupRecord]:
         """What deletes this group."""
         return build_group_tombstones(self, self.members.keys())
 
-    def abandon(self, error: Error) -> list[Reply]:
+    def abandon(self, error: Error) -> list[AnyReply]:
         """Expect nothing of the members any more, and answer those who wait."""
         for member_id in self.members:
             cancel_all(self, member_id)
@@ -233,14 +251,14 @@ def heartbeat_error(fault: ClientFault) -> ConsumerGroupHeartbeatResponse:
 def upgrade(
     classic: ConvertibleGroup,
     request: ConsumerGroupHeartbeatRequest,
-    caller: Caller,
+    caller: Caller[ConsumerGroupHeartbeatResponse],
     now_ms: int,
     *,
     settings: GroupSettings,
     timers: Timers,
     topics: Topics,
     new_uuid: Callable[[], UUID],
-) -> tuple[ConsumerGroup | None, Effects]:
+) -> tuple[ConsumerGroup | None, GroupEffects]:
     """Let the first member of the consumer protocol join a classic group, empty or not.
 
     If it gets in, the group that it is in from then on is returned, still to be given the records;

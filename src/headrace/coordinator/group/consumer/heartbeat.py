@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headrace.coordinator.effects import Caller, Effects, Reply, StateRecord
+from headrace.coordinator.effects import AnyReply, Caller, Effects, Reply
 from headrace.coordinator.group.consumer.change import (
     Change,
     begin_dynamic,
     begin_static,
     check_instance,
-    check_room,
     move_member,
     settle,
     update_epoch,
@@ -29,19 +28,24 @@ from headrace.coordinator.group.consumer.change import (
 from headrace.coordinator.group.consumer.fencing import remove_members
 from headrace.coordinator.group.consumer.held import LONGEST_HOLD_MS, HeldHeartbeat
 from headrace.coordinator.group.consumer.member import (
-    JOIN_EPOCH,
-    LEAVE_EPOCH,
     LEAVE_STATIC_EPOCH,
     UNSET_TIMEOUT_MS,
     Member,
     Owned,
-    Target,
     owned_from,
 )
 from headrace.coordinator.group.consumer.persistence import current_record
 from headrace.coordinator.group.consumer.roster import Roster
-from headrace.coordinator.group.consumer.state import MemberState
-from headrace.coordinator.group.consumer.timers import HOLD, REBALANCE, TimerKey, cancel
+from headrace.coordinator.group.consumer.timers import (
+    HOLD,
+    REBALANCE,
+    cancel,
+)
+from headrace.coordinator.group.effects import GroupEffects
+from headrace.coordinator.group.modern.member import JOIN_EPOCH, LEAVE_EPOCH, Target
+from headrace.coordinator.group.modern.state import MemberState
+from headrace.coordinator.group.modern.timers import TimerKey
+from headrace.coordinator.group.records import GroupRecord
 from headrace.errors import ClientFault, Error
 from headrace.types import uuid_to_text
 from headrace.wire.messages.consumer_group_heartbeat import (
@@ -56,8 +60,11 @@ SOONER_WHILE_WAITING = 10
 
 
 def handle_heartbeat(
-    group: Roster, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
-) -> Effects:
+    group: Roster,
+    request: ConsumerGroupHeartbeatRequest,
+    caller: Caller[ConsumerGroupHeartbeatResponse],
+    now_ms: int,
+) -> GroupEffects:
     """Take a member in, let it go, or move it on."""
     check_request(request, caller.version, group.settings.group_consumer_assignors)
     if request.member_epoch in (LEAVE_EPOCH, LEAVE_STATIC_EPOCH):
@@ -122,7 +129,7 @@ def _check_join(request: ConsumerGroupHeartbeatRequest) -> None:
 
 
 def _begin(group: Roster, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Change:
-    check_room(group, request.member_id)
+    group.check_room(request.member_id)
     member_id = request.member_id or uuid_to_text(group.new_uuid())
     create = request.member_epoch == JOIN_EPOCH
     if request.instance_id is None:
@@ -160,7 +167,11 @@ def _is_within(reported: Target, assigned: Owned) -> bool:
     )
 
 
-def _updated(member: Member, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> Member:
+def _updated(
+    member: Member,
+    request: ConsumerGroupHeartbeatRequest,
+    caller: Caller[ConsumerGroupHeartbeatResponse],
+) -> Member:
     """The member as it tells about itself now; what it does not tell is as before."""
     names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
     timeout_ms = request.rebalance_timeout_ms
@@ -197,8 +208,10 @@ def _updated(member: Member, request: ConsumerGroupHeartbeatRequest, caller: Cal
 
 
 def _answered(
-    change: Change, request: ConsumerGroupHeartbeatRequest, caller: Caller
-) -> list[Reply]:
+    change: Change,
+    request: ConsumerGroupHeartbeatRequest,
+    caller: Caller[ConsumerGroupHeartbeatResponse],
+) -> list[AnyReply]:
     """The answer, unless it is held."""
     group, member_id, now_ms = change.group, change.after.member_id, change.now_ms
     response = _response(change, request)
@@ -274,7 +287,7 @@ def _assignment(assigned: Owned) -> Assignment:
     )
 
 
-def _leave(group: Roster, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> list[StateRecord]:
+def _leave(group: Roster, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> list[GroupRecord]:
     if request.instance_id is None:
         member = group.member(request.member_id)
     else:

@@ -12,7 +12,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from headrace.coordinator.effects import Caller
-from headrace.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from headrace.wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 
 LONGEST_HOLD_MS: Final = 1_000
 
@@ -21,5 +24,5 @@ class HeldHeartbeat(NamedTuple):
     """A heartbeat that has no answer yet, and when it gets one in any case."""
 
     request: ConsumerGroupHeartbeatRequest
-    caller: Caller
+    caller: Caller[ConsumerGroupHeartbeatResponse]
     until_ms: int

@@ -11,38 +11,25 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from headrace.coordinator.group.consumer.state import MEMBER_TRANSITIONS, MemberState
+from headrace.coordinator.group.modern.member import ModernMember, Target
+from headrace.coordinator.group.modern.state import MEMBER_TRANSITIONS, MemberState
 from headrace.coordinator.group.records import ClassicMemberMetadata
 from headrace.wire.messages.consumer_group_heartbeat import TopicPartitions
 
-JOIN_EPOCH: Final = 0
-LEAVE_EPOCH: Final = -1
 LEAVE_STATIC_EPOCH: Final = -2
 UNSET_TIMEOUT_MS: Final = -1
-
-Target: TypeAlias = Mapping[UUID, frozenset[int]]
-"""The partitions that a member shall have, by topic id; no topic is there without partitions."""
 
 Owned: TypeAlias = Mapping[UUID, Mapping[int, int]]
 """The partitions that a member has, each with the epoch in which it got it (KIP-1251)."""
 
-NOTHING: Final[Target] = {}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Member(ModernMember):
     """A member. `classic` is what only a member of the classic protocol has."""
 
-    member_id: str
-    member_epoch: int = JOIN_EPOCH
-    previous_member_epoch: int = -1
     state: MemberState = MemberState.STABLE
     instance_id: str | None = None
-    rack_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
     rebalance_timeout_ms: int = UNSET_TIMEOUT_MS
-    subscribed_topic_names: frozenset[str] = frozenset()
     subscribed_topic_regex: str = ""
     server_assignor: str | None = None
     classic: ClassicMemberMetadata | None = None

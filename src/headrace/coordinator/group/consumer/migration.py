@@ -12,21 +12,20 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from headrace.coordinator.effects import StateRecord
-from headrace.coordinator.group.consumer.member import Member, Owned, Target
+from headrace.coordinator.group.consumer.member import (
+    Member,
+    Owned,
+)
 from headrace.coordinator.group.consumer.persistence import (
+    RECORDS,
     current_record,
-    epoch_record,
-    epoch_tombstone,
     member_record,
-    member_tombstones,
     partition_metadata_tombstone,
     regex_tombstone,
-    target_epoch_record,
-    target_epoch_tombstone,
-    target_record,
 )
 from headrace.coordinator.group.consumer.roster import Downgrade, Roster
-from headrace.coordinator.group.consumer.subscriptions import metadata_hash
+from headrace.coordinator.group.modern.member import Target
+from headrace.coordinator.group.modern.subscriptions import metadata_hash
 from headrace.coordinator.group.protocol import (
     PROTOCOL_TYPE,
     ConsumerProtocolAssignment,
@@ -41,6 +40,7 @@ from headrace.coordinator.group.records import (
     ClassicProtocol,
     GroupMetadataKey,
     GroupMetadataValue,
+    GroupRecord,
     MemberMetadata,
 )
 from headrace.coordinator.group.settings import GroupSettings
@@ -102,23 +102,23 @@ def check_upgrade(classic: ClassicGroupView, settings: GroupSettings) -> None:
     raise _no_upgrade(classic, why)
 
 
-def build_upgrade_records(classic: ClassicGroupView, topics: Topics) -> list[StateRecord]:
+def build_upgrade_records(classic: ClassicGroupView, topics: Topics) -> list[GroupRecord]:
     """What ends a classic group and begins a consumer group with the same members and partitions.
 
     The generation becomes the epoch; what members have is their target.
     """
-    records = [StateRecord(GroupMetadataKey(group=classic.group_id), None)]
+    records: list[GroupRecord] = [StateRecord(GroupMetadataKey(group=classic.group_id), None)]
     if not classic.members:
         return records
     members = [_upgraded(classic, each, topics) for each in classic.members.values()]
     wanted = {name for member in members for name in member.subscribed_topic_names}
     group_id, epoch = classic.group_id, classic.generation_id
     records += [member_record(group_id, member) for member in members]
-    records.append(epoch_record(group_id, epoch, metadata_hash(wanted, topics)))
+    records.append(RECORDS.epoch(group_id, epoch, metadata_hash(wanted, topics)))
     for member in members:
         target = {topic_id: frozenset(owned) for topic_id, owned in member.assigned.items()}
-        records.append(target_record(group_id, member.member_id, target))
-    records.append(target_epoch_record(group_id, epoch, 0))
+        records.append(RECORDS.target(group_id, member.member_id, target))
+    records.append(RECORDS.target_epoch(group_id, epoch, 0))
     records += [current_record(group_id, member) for member in members]
     return records
 
@@ -202,24 +202,24 @@ def _may_downgrade(group: Roster, size: int) -> bool:
     )
 
 
-def build_group_tombstones(group: Roster, member_ids: Collection[str]) -> list[StateRecord]:
+def build_group_tombstones(group: Roster, member_ids: Collection[str]) -> list[GroupRecord]:
     """What ends a consumer group and these members of it."""
     group_id = group.group_id
-    by_member = [member_tombstones(group_id, member_id) for member_id in sorted(member_ids)]
+    by_member = [RECORDS.member_tombstones(group_id, member_id) for member_id in sorted(member_ids)]
     return [
         *(current for current, _, _ in by_member),
         *(target for _, target, _ in by_member),
-        target_epoch_tombstone(group_id),
+        RECORDS.target_epoch_tombstone(group_id),
         *(metadata for _, _, metadata in by_member),
         *(regex_tombstone(group_id, regex) for regex in sorted(group.regexes)),
         partition_metadata_tombstone(group_id),
-        epoch_tombstone(group_id),
+        RECORDS.epoch_tombstone(group_id),
     ]
 
 
 def build_downgrade_records(
     group: Roster, members: Mapping[str, Member], leaving: Collection[str], now_ms: int
-) -> list[StateRecord]:
+) -> list[GroupRecord]:
     """What ends a consumer group, and begins a classic one of those members that do not leave.
 
     Its generation is the epoch, and what members have in it is what they shall have here.

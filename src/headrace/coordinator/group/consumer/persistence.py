@@ -1,17 +1,18 @@
-"""The records of a consumer group, made from values and read back into them.
-
-Whatever has no order is written sorted: equal states are equal bytes on every broker.
-"""
+"""The records that only a consumer group writes, made from values and read back into them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.coordinator.effects import StateRecord
-from headrace.coordinator.group.consumer.member import Member, Owned, Target
-from headrace.coordinator.group.consumer.state import MemberState
+from headrace.coordinator.group.consumer.member import (
+    Member,
+    Owned,
+)
+from headrace.coordinator.group.modern.persistence import ModernRecords
+from headrace.coordinator.group.modern.state import MemberState
 from headrace.coordinator.group.records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -23,11 +24,18 @@ from headrace.coordinator.group.records import (
     ConsumerGroupRegularExpressionKey,
     ConsumerGroupRegularExpressionValue,
     ConsumerGroupTargetAssignmentMemberKey,
-    ConsumerGroupTargetAssignmentMemberValue,
     ConsumerGroupTargetAssignmentMetadataKey,
-    ConsumerGroupTargetAssignmentMetadataValue,
+    GroupRecord,
     OwnedPartitions,
-    TargetPartitions,
+)
+
+RECORDS: Final = ModernRecords(
+    group_key=ConsumerGroupMetadataKey,
+    group_value=ConsumerGroupMetadataValue,
+    target_epoch_key=ConsumerGroupTargetAssignmentMetadataKey,
+    member_key=ConsumerGroupMemberMetadataKey,
+    target_key=ConsumerGroupTargetAssignmentMemberKey,
+    current_key=ConsumerGroupCurrentMemberAssignmentKey,
 )
 
 
@@ -39,22 +47,12 @@ class ResolvedRegex(NamedTuple):
     timestamp_ms: int
 
 
-def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> StateRecord:
-    """The epoch of the group, and what it knew of its topics then."""
-    value = ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
-    return StateRecord(ConsumerGroupMetadataKey(group_id=group_id), value)
-
-
-def epoch_tombstone(group_id: str) -> StateRecord:
-    return StateRecord(ConsumerGroupMetadataKey(group_id=group_id), None)
-
-
-def partition_metadata_tombstone(group_id: str) -> StateRecord:
+def partition_metadata_tombstone(group_id: str) -> GroupRecord:
     """Ends what brokers before 4.1 wrote about the topics of the group."""
     return StateRecord(ConsumerGroupPartitionMetadataKey(group_id=group_id), None)
 
 
-def member_record(group_id: str, member: Member) -> StateRecord:
+def member_record(group_id: str, member: Member) -> GroupRecord:
     """What a member told about itself."""
     value = ConsumerGroupMemberMetadataValue(
         instance_id=member.instance_id,
@@ -71,31 +69,7 @@ def member_record(group_id: str, member: Member) -> StateRecord:
     return StateRecord(key, value)
 
 
-def target_epoch_record(group_id: str, epoch: int, timestamp_ms: int) -> StateRecord:
-    """That the target assignment of this epoch is complete."""
-    value = ConsumerGroupTargetAssignmentMetadataValue(
-        assignment_epoch=epoch, assignment_timestamp=timestamp_ms
-    )
-    return StateRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), value)
-
-
-def target_epoch_tombstone(group_id: str) -> StateRecord:
-    return StateRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), None)
-
-
-def target_record(group_id: str, member_id: str, target: Target) -> StateRecord:
-    """What one member shall have."""
-    value = ConsumerGroupTargetAssignmentMemberValue(
-        topic_partitions=[
-            TargetPartitions(topic_id=topic_id, partitions=sorted(target[topic_id]))
-            for topic_id in sorted(target)
-        ]
-    )
-    key = ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
-    return StateRecord(key, value)
-
-
-def current_record(group_id: str, member: Member) -> StateRecord:
+def current_record(group_id: str, member: Member) -> GroupRecord:
     """What one member has."""
     value = ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=member.member_epoch,
@@ -108,20 +82,7 @@ def current_record(group_id: str, member: Member) -> StateRecord:
     return StateRecord(key, value)
 
 
-def member_tombstones(group_id: str, member_id: str) -> list[StateRecord]:
-    """What ends a member, in the order in which it must be undone."""
-    return [
-        StateRecord(
-            ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id), None
-        ),
-        StateRecord(
-            ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id), None
-        ),
-        StateRecord(ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member_id), None),
-    ]
-
-
-def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> StateRecord:
+def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> GroupRecord:
     """The topics that a regular expression stands for."""
     value = ConsumerGroupRegularExpressionValue(
         topics=sorted(resolved.topics), version=resolved.version, timestamp=resolved.timestamp_ms
@@ -130,7 +91,7 @@ def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> StateRec
     return StateRecord(key, value)
 
 
-def regex_tombstone(group_id: str, regex: str) -> StateRecord:
+def regex_tombstone(group_id: str, regex: str) -> GroupRecord:
     key = ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex)
     return StateRecord(key, None)
 
@@ -162,11 +123,6 @@ def with_assignment(member: Member, value: ConsumerGroupCurrentMemberAssignmentV
         assigned=_owned_from(value.assigned_partitions, value.member_epoch),
         revoking=_owned_from(value.partitions_pending_revocation, value.member_epoch),
     )
-
-
-def target_from(value: ConsumerGroupTargetAssignmentMemberValue) -> Target:
-    """What a member shall have, after a record about it."""
-    return {each.topic_id: frozenset(each.partitions) for each in value.topic_partitions}
 
 
 def _owned_to(owned: Owned) -> list[OwnedPartitions]:

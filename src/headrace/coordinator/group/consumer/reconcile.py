@@ -11,8 +11,12 @@ from collections.abc import Callable, Set
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
-from headrace.coordinator.group.consumer.member import Member, Owned, Target
-from headrace.coordinator.group.consumer.state import MemberState
+from headrace.coordinator.group.consumer.member import (
+    Member,
+    Owned,
+)
+from headrace.coordinator.group.modern.member import Target
+from headrace.coordinator.group.modern.state import MemberState
 from headrace.errors import ClientFault, Error
 
 IsOwned: TypeAlias = Callable[[UUID, int], bool]

@@ -11,17 +11,20 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import Final
 
-from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.consumer.member import Member
 from headrace.coordinator.group.consumer.persistence import (
+    RECORDS,
     ResolvedRegex,
-    epoch_record,
     regex_record,
     regex_tombstone,
 )
 from headrace.coordinator.group.consumer.roster import Roster
-from headrace.coordinator.group.consumer.subscriptions import metadata_hash
-from headrace.coordinator.group.consumer.timers import REGEX, TimerKey
+from headrace.coordinator.group.consumer.timers import (
+    REGEX,
+)
+from headrace.coordinator.group.modern.subscriptions import metadata_hash
+from headrace.coordinator.group.modern.timers import TimerKey
+from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.patterns import InvalidRegex, Pattern, compile_regex
 from headrace.errors import ClientFault, Error
 
@@ -50,7 +53,7 @@ def check_regex(text: str) -> None:
 
 
 def change_regex(
-    group: Roster, before: Member, after: Member, now_ms: int, records: list[StateRecord]
+    group: Roster, before: Member, after: Member, now_ms: int, records: list[GroupRecord]
 ) -> RegexChange:
     """Note what became of a member's expression, and see to it that all are resolved."""
     old, new = before.subscribed_topic_regex, after.subscribed_topic_regex
@@ -93,9 +96,9 @@ def _must_refresh(group: Roster, count: int, now_ms: int, *, is_new: bool) -> bo
     )
 
 
-def resolve_regexes(group: Roster, now_ms: int) -> list[StateRecord]:
+def resolve_regexes(group: Roster, now_ms: int) -> list[GroupRecord]:
     """Find the topics of all expressions; a new epoch if the group's topics are others now."""
-    records: list[StateRecord] = []
+    records: list[GroupRecord] = []
     names = list(group.topics.names())
     wanted: set[str] = set()
     stands_for_others = False
@@ -111,7 +114,7 @@ def resolve_regexes(group: Roster, now_ms: int) -> list[StateRecord]:
     hashed = metadata_hash(wanted, group.topics)
     # Topics that the group knew already by another name may be new to the members of this one.
     if hashed != group.metadata_hash or stands_for_others:
-        records.append(epoch_record(group.group_id, group.group_epoch + 1, hashed))
+        records.append(RECORDS.epoch(group.group_id, group.group_epoch + 1, hashed))
     if hashed != group.metadata_hash:
         group.topics_were_seen = True
     return records

@@ -1,47 +1,41 @@
-"""What a consumer group is: its members, its epochs, its assignments; and how records change it.
+"""What a consumer group is beside what all modern groups are, and how its own records change it.
 
-`replay` is the only thing that changes any of it, live and at load. Everything else here answers
-questions, some from tallies that are kept up to date because every heartbeat asks them. What the
-group wants to happen next is decided elsewhere.
+Everything that is no replay answers questions, some from tallies that are kept up to date because
+every heartbeat asks them. What the group wants to happen next is decided elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
-from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.consumer.held import HeldHeartbeat
-from headrace.coordinator.group.consumer.member import NOTHING, Member, Target
+from headrace.coordinator.group.consumer.member import Member
 from headrace.coordinator.group.consumer.persistence import (
+    RECORDS,
     ResolvedRegex,
-    target_from,
     with_assignment,
     with_metadata,
 )
-from headrace.coordinator.group.consumer.state import GROUP_TRANSITIONS, GroupState
+from headrace.coordinator.group.modern.member import Target
+from headrace.coordinator.group.modern.roster import ModernRoster
+from headrace.coordinator.group.modern.state import GroupState
 from headrace.coordinator.group.records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMemberMetadataValue,
-    ConsumerGroupMetadataKey,
     ConsumerGroupPartitionMetadataKey,
     ConsumerGroupRegularExpressionKey,
-    ConsumerGroupTargetAssignmentMemberKey,
-    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupRegularExpressionValue,
+    GroupRecord,
 )
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.timers import Timers
 from headrace.coordinator.topics import Topics
 from headrace.errors import ClientFault, CorruptData, Error
-
-# A group that was never assigned anything has nothing to do: a member that wants nothing yet, or
-# whose expression is not resolved yet, is in this epoch at once.
-INITIAL_EPOCH = 1
-NO_ASSIGNMENT_EPOCH = -1
 
 
 class Downgrade(NamedTuple):
@@ -55,33 +49,27 @@ class Downgrade(NamedTuple):
     protocols: Mapping[str, list[tuple[str, bytes]]]
 
 
-class Roster:
+class Roster(ModernRoster[Member]):
     """The state of one consumer group, and the outside world as its handlers need it."""
 
     __slots__ = (
         "_lagging",
         "_owners",
-        "assignment_epoch",
-        "assignment_timestamp_ms",
         "classic_member_count",
         "downgrade",
-        "group_epoch",
-        "group_id",
         "has_partition_metadata",
         "held",
-        "members",
-        "metadata_hash",
         "new_uuid",
         "regex_subscribers",
         "regexes",
-        "settings",
-        "state",
         "static_members",
-        "targets",
-        "timers",
-        "topics",
         "topics_were_seen",
     )
+
+    RECORDS = RECORDS
+    # A group that was never assigned anything has nothing to do: a member that wants nothing yet,
+    # or whose expression is not resolved yet, is in this epoch at once.
+    INITIAL_EPOCH = 1
 
     def __init__(
         self,
@@ -91,18 +79,8 @@ class Roster:
         topics: Topics,
         new_uuid: Callable[[], UUID],
     ) -> None:
-        self.group_id = group_id
-        self.settings = settings
-        self.timers = timers
-        self.topics = topics
+        super().__init__(group_id, settings, timers, topics)
         self.new_uuid = new_uuid
-        self.state = GroupState.EMPTY
-        self.group_epoch = INITIAL_EPOCH
-        self.metadata_hash = 0
-        self.assignment_epoch = INITIAL_EPOCH
-        self.assignment_timestamp_ms = 0
-        self.members: dict[str, Member] = {}
-        self.targets: dict[str, Target] = {}
         self.static_members: dict[str, str] = {}  # member ids by instance id
         self.regexes: dict[str, ResolvedRegex] = {}
         self.regex_subscribers: dict[str, int] = {}
@@ -117,56 +95,56 @@ class Roster:
         self._owners: dict[tuple[UUID, int], str] = {}
         self._lagging: set[str] = set()  # members without their target assignment
 
-    def replay(self, record: StateRecord) -> None:
-        """Apply one record of this group."""
-        key = record.key
-        value: Any = record.value
-        match key:
-            case ConsumerGroupMemberMetadataKey():
-                self._replay_member(key.member_id, value)
-            case ConsumerGroupCurrentMemberAssignmentKey():
-                self._replay_assignment(key.member_id, value)
-            case ConsumerGroupTargetAssignmentMemberKey() if value is None:
-                self.targets.pop(key.member_id, None)
-            case ConsumerGroupTargetAssignmentMemberKey():
-                self.targets[key.member_id] = target_from(value)
-            case ConsumerGroupTargetAssignmentMetadataKey():
-                self.assignment_epoch = value.assignment_epoch if value else NO_ASSIGNMENT_EPOCH
-                self.assignment_timestamp_ms = value.assignment_timestamp if value else 0
-                self._tally_lagging()
-            case ConsumerGroupMetadataKey() if value is None:
-                self._replay_end()
-                return
-            case ConsumerGroupMetadataKey():
-                self.group_epoch = value.epoch
-                self.metadata_hash = value.metadata_hash
-            case ConsumerGroupRegularExpressionKey() if value is None:
-                self.regexes.pop(key.regular_expression, None)
-            case ConsumerGroupRegularExpressionKey():
-                self.regexes[key.regular_expression] = ResolvedRegex(
-                    frozenset(value.topics), value.version, value.timestamp
+    @property
+    def max_size(self) -> int:
+        return self.settings.group_consumer_max_size
+
+    @property
+    def assignment_interval_ms(self) -> int:
+        return self.settings.group_consumer_assignment_interval_ms
+
+    def _replay_own(self, record: GroupRecord) -> None:
+        match record:
+            case (
+                ConsumerGroupMemberMetadataKey(member_id=member_id),
+                ConsumerGroupMemberMetadataValue() | None as told,
+            ):
+                self._replay_member(member_id, told)
+            case (
+                ConsumerGroupCurrentMemberAssignmentKey(member_id=member_id),
+                ConsumerGroupCurrentMemberAssignmentValue() | None as current,
+            ):
+                self._replay_assignment(member_id, current)
+            case (ConsumerGroupRegularExpressionKey(regular_expression=regex), None):
+                self.regexes.pop(regex, None)
+            case (
+                ConsumerGroupRegularExpressionKey(regular_expression=regex),
+                ConsumerGroupRegularExpressionValue() as resolved,
+            ):
+                self.regexes[regex] = ResolvedRegex(
+                    frozenset(resolved.topics), resolved.version, resolved.timestamp
                 )
-            case ConsumerGroupPartitionMetadataKey():
-                self.has_partition_metadata = value is not None
-            case _:
+            case (ConsumerGroupPartitionMetadataKey(), old):
+                self.has_partition_metadata = old is not None
+            case (key, _):
                 raise CorruptData(f"{type(key).__name__} is not a record of a consumer group")
-        self._become(self._current_state())
+
+    def _on_assignment_epoch(self) -> None:
+        epoch = self.assignment_epoch
+        self._lagging = {
+            each.member_id for each in self.members.values() if not each.is_reconciled_to(epoch)
+        }
 
     def member(self, member_id: str) -> Member:
         """The member of this id; a ClientFault if there is none, or no such group at all."""
-        member = self.members.get(member_id)
-        if member is None and self.is_unknown:
+        if self.is_unknown:
             raise ClientFault(Error.GROUP_ID_NOT_FOUND, f"there is no group {self.group_id}")
-        if member is None:
-            raise ClientFault(
-                Error.UNKNOWN_MEMBER_ID, f"{member_id} is not a member of group {self.group_id}"
-            )
-        return member
+        return super().member(member_id)
 
     @property
     def is_unknown(self) -> bool:
         """Whether nothing was ever written of this group: whoever leaves it begins an epoch."""
-        return not self.members and self.group_epoch == INITIAL_EPOCH
+        return not self.members and self.group_epoch == self.INITIAL_EPOCH
 
     def static_member(self, instance_id: str | None) -> Member | None:
         """The member that this instance is now, if it is one."""
@@ -177,8 +155,7 @@ class Roster:
 
     def target_of(self, member: Member) -> Target:
         """What a member shall have; an instance that returns shall have what it had."""
-        known = self.static_member(member.instance_id) or member
-        return self.targets.get(known.member_id, NOTHING)
+        return super().target_of(self.static_member(member.instance_id) or member)
 
     def is_owned(self, topic_id: UUID, partition: int) -> bool:
         """Whether some member owns a partition or has not confirmed yet that it gave it up."""
@@ -190,16 +167,6 @@ class Roster:
         if resolved is None:
             return member.subscribed_topic_names
         return member.subscribed_topic_names | resolved.topics
-
-    def topic_ids_of(self, member: Member) -> frozenset[UUID]:
-        """The ids of the topics that a member wants and that exist."""
-        found = (self.topics.topic_id(name) for name in self.topics_of(member))
-        return frozenset(topic_id for topic_id in found if topic_id is not None)
-
-    def topics_wanted_by(self, members: Iterable[Member]) -> set[str]:
-        """All topics that any of these members want."""
-        wanted: set[str] = set()
-        return wanted.union(*(self.topics_of(member) for member in members))
 
     def _replay_member(
         self, member_id: str, value: ConsumerGroupMemberMetadataValue | None
@@ -223,11 +190,6 @@ class Roster:
             return
         member = member or Member(member_id=member_id)
         self._put(member_id, with_assignment(member, value))
-
-    def _replay_end(self) -> None:
-        if self.members:
-            raise CorruptData(f"group {self.group_id} ends while it has members")
-        self._become(GroupState.DEAD)
 
     def _put(self, member_id: str, member: Member | None) -> None:
         """Let a member be what it is now, or be gone, in all that is derived from members."""
@@ -269,19 +231,9 @@ class Roster:
                 del self.regex_subscribers[regex]
         self.classic_member_count -= member.uses_classic_protocol
 
-    def _tally_lagging(self) -> None:
-        epoch = self.assignment_epoch
-        self._lagging = {
-            each.member_id for each in self.members.values() if not each.is_reconciled_to(epoch)
-        }
-
     def _current_state(self) -> GroupState:
         if not self.members:
             return GroupState.EMPTY
         if self.group_epoch > self.assignment_epoch:
             return GroupState.ASSIGNING
         return GroupState.RECONCILING if self._lagging else GroupState.STABLE
-
-    def _become(self, state: GroupState) -> None:
-        assert state in GROUP_TRANSITIONS[self.state], f"{self.state.name} -> {state.name}"
-        self.state = state

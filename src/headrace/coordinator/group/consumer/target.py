@@ -10,19 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
-from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.consumer.assignors import ASSIGNORS, Candidate
-from headrace.coordinator.group.consumer.member import Member, Target
-from headrace.coordinator.group.consumer.persistence import target_epoch_record, target_record
+from headrace.coordinator.group.consumer.member import Member
 from headrace.coordinator.group.consumer.roster import Roster
-
-
-def may_assign(group: Roster, now_ms: int) -> bool:
-    """Whether the last assignment is old enough for another one."""
-    interval_ms = group.settings.group_consumer_assignment_interval_ms
-    last_ms = group.assignment_timestamp_ms
-    # One from the future was written by a coordinator whose clock is ahead of ours.
-    return last_ms == 0 or not 0 <= now_ms - last_ms < interval_ms
+from headrace.coordinator.group.modern.member import Target
 
 
 def preferred_assignor(group: Roster, members: Iterable[Member]) -> str:
@@ -49,15 +40,3 @@ def assign(group: Roster, members: Mapping[str, Member]) -> dict[str, Target]:
         if topic_id is not None:
             counts[topic_id] = group.topics.partition_count(name)
     return ASSIGNORS[preferred_assignor(group, members.values())](candidates, counts)
-
-
-def target_records(
-    group: Roster, targets: Mapping[str, Target], epoch: int, now_ms: int
-) -> list[StateRecord]:
-    """What must be written so that these targets are those of the group in this epoch."""
-    changed = [
-        target_record(group.group_id, member_id, targets[member_id])
-        for member_id in sorted(targets)
-        if group.targets.get(member_id) != targets[member_id]
-    ]
-    return [*changed, target_epoch_record(group.group_id, epoch, now_ms)]

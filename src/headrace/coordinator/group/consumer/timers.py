@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from headrace.coordinator.group.consumer.member import LEAVE_STATIC_EPOCH, Member
 from headrace.coordinator.group.consumer.roster import Roster
-from headrace.coordinator.group.consumer.state import MemberState
+from headrace.coordinator.group.modern.state import MemberState
+from headrace.coordinator.group.modern.timers import TimerKey
 
 SESSION: Final = "consumer-session"  # no sign of life
 REBALANCE: Final = "consumer-rebalance"  # partitions were not given up
@@ -15,14 +16,6 @@ SYNC: Final = "consumer-sync"  # a classic member joined and must fetch its assi
 HOLD: Final = "consumer-hold"  # a heartbeat whose answer waits is to be looked at again
 REGEX: Final = "consumer-regex"  # regular expressions are to be resolved
 _OF_MEMBERS: Final = (SESSION, REBALANCE, JOIN, SYNC, HOLD)
-
-
-class TimerKey(NamedTuple):
-    """Equal to the plain tuple of its fields."""
-
-    kind: str
-    group_id: str
-    member_id: str = ""
 
 
 def set_session(group: Roster, member: Member, now_ms: int) -> None:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from itertools import pairwise
+from typing import TypeAlias
 from uuid import UUID
 
-from headrace.coordinator.effects import SharePartition
-from headrace.coordinator.group.consumer.member import Target
+from headrace.coordinator.group.modern.member import Target
+
+_Partition: TypeAlias = tuple[UUID, int]
 
 
 def assign_simple(
@@ -40,20 +42,20 @@ def assign_simple(
 
 
 def share_out(
-    partitions: list[SharePartition],
+    partitions: list[_Partition],
     members: list[str],
-    previous: Mapping[str, Collection[SharePartition]],
-) -> dict[str, set[SharePartition]]:
+    previous: Mapping[str, Collection[_Partition]],
+) -> dict[str, set[_Partition]]:
     """Give each of these partitions to equally many of these members, who want them all."""
-    shares: dict[str, set[SharePartition]] = {member: set() for member in members}
+    shares: dict[str, set[_Partition]] = {member: set() for member in members}
     if not partitions or not members:
         return shares
     sharing = -(-len(members) // len(partitions))
     parts = _parts(sharing * len(partitions), len(members))
     rest = dict(zip(members, parts, strict=True))  # how many partitions each member still gets
-    holders: dict[SharePartition, set[str]] = {each: set() for each in partitions}
+    holders: dict[_Partition, set[str]] = {each: set() for each in partitions}
 
-    def give(partition: SharePartition, member: str) -> None:
+    def give(partition: _Partition, member: str) -> None:
         shares[member].add(partition)
         holders[partition].add(member)
         rest[member] -= 1
@@ -73,8 +75,8 @@ def share_out(
 
 
 def _swap(
-    shares: dict[str, set[SharePartition]],
-    holders: dict[SharePartition, set[str]],
+    shares: dict[str, set[_Partition]],
+    holders: dict[_Partition, set[str]],
     rest: dict[str, int],
     sharing: int,
 ) -> None:
@@ -106,5 +108,5 @@ def _parts(total: int, count: int) -> list[int]:
     return [after - before for before, after in pairwise(ends)]
 
 
-def _flat(target: Target) -> list[SharePartition]:
+def _flat(target: Target) -> list[_Partition]:
     return [(topic, number) for topic, numbers in target.items() for number in numbers]

@@ -6,8 +6,10 @@ is refused leaves nothing behind.
 
 from __future__ import annotations
 
-from headrace.coordinator.effects import Effects, Reply, StateRecord
-from headrace.coordinator.group.consumer.timers import TimerKey
+from headrace.coordinator.effects import AnyReply, Effects
+from headrace.coordinator.group.effects import GroupEffects
+from headrace.coordinator.group.modern.timers import TimerKey
+from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.share.heartbeat import SESSION, remove_member
 from headrace.coordinator.group.share.initialization import forget_topics
 from headrace.coordinator.group.share.persistence import group_tombstones
@@ -27,7 +29,7 @@ class ShareGroup(ShareRoster):
 
     __slots__ = ()
 
-    def on_timer(self, key: tuple[str, str, str], now_ms: int) -> Effects:
+    def on_timer(self, key: tuple[str, str, str], now_ms: int) -> GroupEffects:
         """Give up a member that was not heard of."""
         _, _, member_id = key
         if member_id not in self.members:
@@ -47,14 +49,14 @@ class ShareGroup(ShareRoster):
             self.timers.set(TimerKey(SESSION, self.group_id, member_id), now_ms + timeout_ms)
         self.note_living_topics()
 
-    def on_topics_changed(self, now_ms: int) -> Effects:
+    def on_topics_changed(self, now_ms: int) -> GroupEffects:
         """Forget topics that are gone; the next heartbeat looks at the others."""
         self.is_settled = False
         existed = self.living_topics
         self.note_living_topics()
         return forget_topics(self, existed - self.living_topics)
 
-    def forget_unknown_topics(self) -> Effects:
+    def forget_unknown_topics(self) -> GroupEffects:
         """Forget topics that went while nobody led this group. Only for when all are known."""
         return forget_topics(
             self,
@@ -96,11 +98,11 @@ class ShareGroup(ShareRoster):
         """Share groups commit no offsets, so they protect none."""
         return set()
 
-    def build_tombstones(self) -> list[StateRecord]:
+    def build_tombstones(self) -> list[GroupRecord]:
         """What deletes this group."""
         return group_tombstones(self.group_id)
 
-    def abandon(self, error: Error) -> list[Reply]:
+    def abandon(self, error: Error) -> list[AnyReply]:
         """Expect nothing of the members any more; nobody waits here for an answer."""
         for member_id in self.members:
             self.timers.cancel(TimerKey(SESSION, self.group_id, member_id))

@@ -14,19 +14,22 @@ from headrace.coordinator.effects import (
     Caller,
     Effects,
     Reply,
-    SharePartition,
+)
+from headrace.coordinator.group.effects import (
+    GroupEffects,
     ShareStatesBegin,
     ShareStatesChange,
-    StateRecord,
 )
-from headrace.coordinator.group.consumer.member import JOIN_EPOCH
+from headrace.coordinator.group.modern.member import JOIN_EPOCH
+from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.group.share import heartbeat, initialization, offsets
 from headrace.coordinator.group.share.group import ShareGroup
-from headrace.coordinator.group.share_records import ShareGroupMetadataKey
+from headrace.coordinator.group.share_records import ShareGroupKey, ShareGroupMetadataKey
 from headrace.coordinator.timers import Timers
 from headrace.coordinator.topics import Topics
 from headrace.errors import ClientFault, Error
+from headrace.types import SharePartitionKey
 from headrace.wire.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsResponse,
@@ -60,16 +63,15 @@ class ShareGroups:
         self._timers = timers
         self._topics = topics
 
-    def replay(self, record: StateRecord) -> None:
+    def replay(self, key: ShareGroupKey, record: GroupRecord) -> None:
         """Apply a record of a share group."""
-        key, value = record
         group = self._groups.get(key.group_id)
         if not isinstance(group, ShareGroup):
-            if value is None:
+            if record.value is None:
                 return
             group = self._groups[key.group_id] = self._new_group(key.group_id)
         group.replay(record)
-        if isinstance(key, ShareGroupMetadataKey) and value is None:
+        if isinstance(key, ShareGroupMetadataKey) and record.value is None:
             group.abandon(Error.NONE)
             del self._groups[key.group_id]
 
@@ -79,8 +81,11 @@ class ShareGroups:
     # -- members -------------------------------------------------------------------------------
 
     def handle_heartbeat(
-        self, request: ShareGroupHeartbeatRequest, caller: Caller, now_ms: int
-    ) -> Effects:
+        self,
+        request: ShareGroupHeartbeatRequest,
+        caller: Caller[ShareGroupHeartbeatResponse],
+        now_ms: int,
+    ) -> GroupEffects:
         """ShareGroupHeartbeat. A share group begins with its first member."""
         try:
             heartbeat.check_request(request)
@@ -117,7 +122,9 @@ class ShareGroups:
 
     # -- administration ------------------------------------------------------------------------
 
-    def handle_describe(self, group_id: str, caller: Caller, now_ms: int) -> Effects:
+    def handle_describe(
+        self, group_id: str, caller: Caller[DescribedGroup], now_ms: int
+    ) -> GroupEffects:
         """ShareGroupDescribe, of one group; the answer is its part of the response."""
         try:
             if not group_id:
@@ -128,8 +135,11 @@ class ShareGroups:
         return Effects(replies=[Reply(caller.ticket, answer)])
 
     def handle_alter_offsets(
-        self, request: AlterShareGroupOffsetsRequest, caller: Caller, now_ms: int
-    ) -> Effects:
+        self,
+        request: AlterShareGroupOffsetsRequest,
+        caller: Caller[AlterShareGroupOffsetsResponse],
+        now_ms: int,
+    ) -> GroupEffects:
         """AlterShareGroupOffsets; a group that does not exist yet begins there."""
         try:
             group = self._empty_group(request.group_id, create=True)
@@ -144,8 +154,11 @@ class ShareGroups:
         return effects
 
     def handle_delete_offsets(
-        self, request: DeleteShareGroupOffsetsRequest, caller: Caller, now_ms: int
-    ) -> Effects:
+        self,
+        request: DeleteShareGroupOffsetsRequest,
+        caller: Caller[DeleteShareGroupOffsetsResponse],
+        now_ms: int,
+    ) -> GroupEffects:
         """DeleteShareGroupOffsets."""
         try:
             group = self._empty_group(request.group_id, create=False)
@@ -167,8 +180,8 @@ class ShareGroups:
     # -- what the share coordinator has done -----------------------------------------------------
 
     def on_states_changed(
-        self, change: ShareStatesChange, outcomes: Mapping[SharePartition, Error], now_ms: int
-    ) -> Effects:
+        self, change: ShareStatesChange, outcomes: Mapping[SharePartitionKey, Error], now_ms: int
+    ) -> GroupEffects:
         """What was asked for has happened, or has failed: write it, and answer whoever waits."""
         group = self._groups.get(change.group_id)
         if not isinstance(group, ShareGroup):
@@ -177,13 +190,10 @@ class ShareGroups:
         if isinstance(change, ShareStatesBegin):
             effects = initialization.on_begun(group, change, outcomes, now_ms)
             if change.reply is not None:
-                offsets.note_alter_outcomes(change.reply.response, outcomes)
+                offsets.note_alter_outcomes(group.group_id, change.reply.response, outcomes)
                 effects.replies.append(change.reply)
             return effects
-        effects = offsets.on_ended(group, change, outcomes)
-        if change.ends_group and not effects.replies[0].response.error_code:
-            effects.records += group.build_tombstones()
-        return effects
+        return offsets.on_ended(group, change, outcomes)
 
 
 def refused_description(group_id: str, error: Error, message: str | None = None) -> DescribedGroup:

@@ -14,10 +14,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from headrace.coordinator.effects import Caller, Effects, Reply, StateRecord
-from headrace.coordinator.group.consumer.member import JOIN_EPOCH, LEAVE_EPOCH, Target
-from headrace.coordinator.group.consumer.subscriptions import metadata_hash
-from headrace.coordinator.group.consumer.timers import TimerKey
+from headrace.coordinator.effects import Caller, Effects, Reply
+from headrace.coordinator.group.effects import GroupEffects
+from headrace.coordinator.group.modern.member import JOIN_EPOCH, LEAVE_EPOCH, Target
+from headrace.coordinator.group.modern.subscriptions import metadata_hash
+from headrace.coordinator.group.modern.timers import TimerKey
+from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.share.initialization import (
     begin,
     is_repetition,
@@ -26,16 +28,12 @@ from headrace.coordinator.group.share.initialization import (
 from headrace.coordinator.group.share.member import ShareMember
 from headrace.coordinator.group.share.persistence import (
     current_record,
-    epoch_record,
     member_record,
-    member_tombstones,
 )
-from headrace.coordinator.group.share.roster import ShareRoster, topics_wanted_by
+from headrace.coordinator.group.share.roster import ShareRoster
 from headrace.coordinator.group.share.target import (
     assign,
     is_stale,
-    next_assignment_ms,
-    target_records,
 )
 from headrace.errors import ClientFault, Error
 from headrace.wire.messages.share_group_heartbeat import (
@@ -50,8 +48,11 @@ SOON_MS: Final = 250  # partitions are being initialized, which takes about as l
 
 
 def handle_heartbeat(
-    group: ShareRoster, request: ShareGroupHeartbeatRequest, caller: Caller, now_ms: int
-) -> Effects:
+    group: ShareRoster,
+    request: ShareGroupHeartbeatRequest,
+    caller: Caller[ShareGroupHeartbeatResponse],
+    now_ms: int,
+) -> GroupEffects:
     """Take a member in, let it go, or move it on."""
     if request.member_epoch == LEAVE_EPOCH:
         group.member(request.member_id)
@@ -67,7 +68,7 @@ def handle_heartbeat(
     after = _updated(before, request, caller)
     members = {**group.members, after.member_id: after}
     wishes_changed = after.subscribed_topic_names != before.subscribed_topic_names
-    effects = Effects()
+    effects: GroupEffects = Effects()
     if after != before or after.member_id not in group.members:
         effects.records.append(member_record(group.group_id, after))
     group_epoch, to_begin = _look_around(group, members, effects, now_ms, force=wishes_changed)
@@ -115,25 +116,20 @@ def check_request(request: ShareGroupHeartbeatRequest) -> None:
         raise ClientFault(Error.INVALID_REQUEST, "MemberEpoch is invalid.")
 
 
-def remove_member(group: ShareRoster, member_id: str) -> list[StateRecord]:
+def remove_member(group: ShareRoster, member_id: str) -> list[GroupRecord]:
     """What must be written so that this member is gone."""
     group.timers.cancel(TimerKey(SESSION, group.group_id, member_id))
     remaining = [each for each in group.members.values() if each.member_id != member_id]
-    hashed = metadata_hash(topics_wanted_by(remaining), group.topics)
+    hashed = metadata_hash(group.topics_wanted_by(remaining), group.topics)
     return [
-        *member_tombstones(group.group_id, member_id),
-        epoch_record(group.group_id, group.group_epoch + 1, hashed),
+        *group.RECORDS.member_tombstones(group.group_id, member_id),
+        group.RECORDS.epoch(group.group_id, group.group_epoch + 1, hashed),
     ]
 
 
 def _begin(group: ShareRoster, request: ShareGroupHeartbeatRequest) -> ShareMember:
     known = group.members.get(request.member_id)
-    limit = group.settings.group_share_max_size
-    if known is None and len(group.members) >= limit:
-        raise ClientFault(
-            Error.GROUP_MAX_SIZE_REACHED,
-            f"group {group.group_id} has reached its maximum of {limit} members",
-        )
+    group.check_room(request.member_id)
     if request.member_epoch == JOIN_EPOCH:
         return known or ShareMember(member_id=request.member_id)
     member = group.member(request.member_id)
@@ -147,7 +143,9 @@ def _begin(group: ShareRoster, request: ShareGroupHeartbeatRequest) -> ShareMemb
 
 
 def _updated(
-    member: ShareMember, request: ShareGroupHeartbeatRequest, caller: Caller
+    member: ShareMember,
+    request: ShareGroupHeartbeatRequest,
+    caller: Caller[ShareGroupHeartbeatResponse],
 ) -> ShareMember:
     """The member as it tells about itself now; what it does not tell is as before."""
     names = request.subscribed_topic_names
@@ -165,18 +163,18 @@ def _updated(
 def _look_around(
     group: ShareRoster,
     members: Mapping[str, ShareMember],
-    effects: Effects,
+    effects: GroupEffects,
     now_ms: int,
     *,
     force: bool,
-) -> tuple[int, Effects]:
+) -> tuple[int, GroupEffects]:
     """Compare the group with its topics and partitions, unless that was done since they changed.
 
     The epoch of the group, a new one if anything is not what it was, and what is to be initialized.
     """
     if group.is_settled and not force:
         return group.group_epoch, Effects()
-    wanted = topics_wanted_by(members.values())
+    wanted = group.topics_wanted_by(members.values())
     hashed = metadata_hash(wanted, group.topics)
     shares = missing_partitions(group, wanted, now_ms)
     epoch = group.group_epoch
@@ -187,7 +185,7 @@ def _look_around(
         or is_repetition(group, shares)
     ):
         epoch += 1
-        effects.records.append(epoch_record(group.group_id, epoch, hashed))
+        effects.records.append(group.RECORDS.epoch(group.group_id, epoch, hashed))
     # What failed is looked at again when it may be repeated.
     group.is_settled = now_ms >= group.retry_at_ms
     return epoch, begin(group, shares, epoch) if shares else Effects()
@@ -198,14 +196,16 @@ def _assigned(
     member: ShareMember,
     members: Mapping[str, ShareMember],
     group_epoch: int,
-    effects: Effects,
+    effects: GroupEffects,
     now_ms: int,
 ) -> tuple[int, Target]:
     """The epoch of the target assignment and what the member shall have, computed if it is due."""
-    if group.assignment_epoch >= group_epoch or now_ms < next_assignment_ms(group, now_ms):
-        return group.assignment_epoch, group.target_of(member.member_id)
+    if group.assignment_epoch >= group_epoch or now_ms < group.next_assignment_ms(now_ms):
+        return group.assignment_epoch, group.target_of(member)
     targets = assign(group, members)
-    effects.records += target_records(group, targets, group_epoch, now_ms)
+    # Giving nothing to anybody took no time: what becomes ready need not wait for the interval.
+    assigned_at_ms = now_ms if any(targets.values()) else 0
+    effects.records += group.target_records(targets, group_epoch, assigned_at_ms)
     return group_epoch, targets[member.member_id]
 
 
@@ -226,7 +226,7 @@ def _interval_ms(group: ShareRoster, group_epoch: int, epoch: int, now_ms: int) 
     """When the member shall come back: soon, if something is about to change for it."""
     interval_ms = group.settings.group_share_heartbeat_interval_ms
     if epoch < group_epoch:
-        interval_ms = min(interval_ms, max(next_assignment_ms(group, now_ms) - now_ms, SOON_MS))
+        interval_ms = min(interval_ms, max(group.next_assignment_ms(now_ms) - now_ms, SOON_MS))
     if group.beginning:
         interval_ms = min(interval_ms, SOON_MS)
     elif now_ms < group.retry_at_ms:

@@ -14,13 +14,16 @@ from uuid import UUID
 
 from headrace.coordinator.effects import (
     Effects,
-    SharePartition,
+)
+from headrace.coordinator.group.effects import (
+    GroupEffects,
     ShareStatesBegin,
     ShareStatesEnd,
 )
 from headrace.coordinator.group.share.partitions import TopicShare
 from headrace.coordinator.group.share.roster import ShareRoster
 from headrace.errors import Error
+from headrace.types import SharePartitionKey
 
 BY_SETTING: Final = -1  # the start offset follows share.auto.offset.reset
 RETRY_AFTER_MS: Final = 1_000
@@ -37,11 +40,14 @@ def missing_partitions(
         topic_id = group.topics.topic_id(name)
         if topic_id is None or topic_id in group.ending:
             continue
-        numbers = frozenset(
-            number
+        keys = (
+            SharePartitionKey(group.group_id, topic_id, number)
             for number in range(group.topics.partition_count(name))
-            if (topic_id, number) not in group.beginning
-            and not group.partitions.is_initialized((topic_id, number))
+        )
+        numbers = frozenset(
+            key.partition
+            for key in keys
+            if key not in group.beginning and not group.partitions.is_initialized(key)
         )
         if numbers:
             missing[topic_id] = TopicShare(name, numbers)
@@ -58,26 +64,26 @@ def is_repetition(group: ShareRoster, shares: Mapping[UUID, TopicShare]) -> bool
     )
 
 
-def begin(group: ShareRoster, shares: Mapping[UUID, TopicShare], state_epoch: int) -> Effects:
+def begin(group: ShareRoster, shares: Mapping[UUID, TopicShare], state_epoch: int) -> GroupEffects:
     """Let these partitions be initialized where the setting says."""
     starts = {
-        (topic_id, number): BY_SETTING
+        SharePartitionKey(group.group_id, topic_id, number): BY_SETTING
         for topic_id in sorted(shares)
         for number in sorted(shares[topic_id].partitions)
     }
     group.beginning.update(dict.fromkeys(starts, state_epoch))
     return Effects(
         records=[group.partitions.begin(shares).to_record(group.group_id)],
-        share_states=[ShareStatesBegin(group.group_id, state_epoch, starts)],
+        sends=[ShareStatesBegin(group.group_id, state_epoch, starts)],
     )
 
 
 def on_begun(
     group: ShareRoster,
     change: ShareStatesBegin,
-    outcomes: Mapping[SharePartition, Error],
+    outcomes: Mapping[SharePartitionKey, Error],
     now_ms: int,
-) -> Effects:
+) -> GroupEffects:
     """The share coordinator has answered: what it has initialized may be assigned.
 
     An answer to anything but the last question says nothing: the last one will begin anew.
@@ -95,16 +101,17 @@ def on_begun(
     return Effects(records=[after.to_record(group.group_id)])
 
 
-def forget_topics(group: ShareRoster, gone: set[UUID]) -> Effects:
+def forget_topics(group: ShareRoster, gone: set[UUID]) -> GroupEffects:
     """These topics have been deleted: so is what the group knew of them."""
     if not gone:
         return Effects()
-    held = frozenset(each for each in group.partitions.may_have_state() if each[0] in gone)
-    for each in [each for each in group.beginning if each[0] in gone]:
+    states = group.partitions.may_have_state(group.group_id)
+    held = frozenset(each for each in states if each.topic_id in gone)
+    for each in [each for each in group.beginning if each.topic_id in gone]:
         del group.beginning[each]
     group.ending -= gone
     after = group.partitions.without(gone)
     return Effects(
         records=[after.to_record(group.group_id)],
-        share_states=[ShareStatesEnd(group.group_id, held)] if held else [],
+        sends=[ShareStatesEnd(group.group_id, held)] if held else [],
     )

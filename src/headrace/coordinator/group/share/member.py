@@ -8,20 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from headrace.coordinator.group.consumer.member import JOIN_EPOCH, Target
+from headrace.coordinator.group.modern.member import ModernMember, Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShareMember:
-    """A member, what it told about itself, and what it may fetch from."""
+class ShareMember(ModernMember):
+    """A member, and what it may fetch from."""
 
-    member_id: str
-    member_epoch: int = JOIN_EPOCH
-    previous_member_epoch: int = -1
-    rack_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
-    subscribed_topic_names: frozenset[str] = frozenset()
     assigned: Target = field(default_factory=dict)
 
     def moved_to(self, epoch: int, assigned: Target) -> ShareMember:

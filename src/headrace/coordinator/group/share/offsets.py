@@ -13,15 +13,17 @@ from headrace.coordinator.effects import (
     Caller,
     Effects,
     Reply,
-    SharePartition,
+)
+from headrace.coordinator.group.effects import (
+    GroupEffects,
     ShareStatesBegin,
     ShareStatesEnd,
 )
 from headrace.coordinator.group.share.partitions import TopicShare
-from headrace.coordinator.group.share.persistence import epoch_record
+from headrace.coordinator.group.share.persistence import group_tombstones
 from headrace.coordinator.group.share.roster import ShareRoster
 from headrace.errors import Error
-from headrace.types import ZERO_UUID
+from headrace.types import ZERO_UUID, SharePartitionKey
 from headrace.wire.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsResponse,
@@ -39,10 +41,12 @@ _NO_SUCH_PARTITION = "This server does not host this topic-partition."
 
 
 def alter_offsets(
-    group: ShareRoster, request: AlterShareGroupOffsetsRequest, caller: Caller
-) -> Effects:
+    group: ShareRoster,
+    request: AlterShareGroupOffsetsRequest,
+    caller: Caller[AlterShareGroupOffsetsResponse],
+) -> GroupEffects:
     """Let an empty group begin elsewhere, in a new epoch: what was true before it is overruled."""
-    starts: dict[SharePartition, int] = {}
+    starts: dict[SharePartitionKey, int] = {}
     shares: dict[UUID, TopicShare] = {}
     answers = []
     for topic in request.topics:
@@ -56,14 +60,15 @@ def alter_offsets(
                 answer.error_code = Error.UNKNOWN_TOPIC_OR_PARTITION
                 answer.error_message = _NO_SUCH_PARTITION
             else:
-                starts[topic_id, asked.partition_index] = asked.start_offset
+                key = SharePartitionKey(group.group_id, topic_id, asked.partition_index)
+                starts[key] = asked.start_offset
         answers.append(
             AlterShareGroupOffsetsResponseTopic(
                 topic_name=topic.topic_name, topic_id=topic_id or ZERO_UUID, partitions=partitions
             )
         )
         if topic_id is not None:
-            numbers = frozenset(number for each, number in starts if each == topic_id)
+            numbers = frozenset(each.partition for each in starts if each.topic_id == topic_id)
             shares[topic_id] = TopicShare(topic.topic_name, numbers)
     reply = Reply(caller.ticket, AlterShareGroupOffsetsResponse(responses=answers))
     if not starts:
@@ -72,31 +77,36 @@ def alter_offsets(
     group.beginning.update(dict.fromkeys(starts, epoch))
     return Effects(
         records=[
-            epoch_record(group.group_id, epoch, group.metadata_hash),
+            group.RECORDS.epoch(group.group_id, epoch, group.metadata_hash),
             group.partitions.begin(shares).to_record(group.group_id),
         ],
-        share_states=[ShareStatesBegin(group.group_id, epoch, starts, reply)],
+        sends=[ShareStatesBegin(group.group_id, epoch, starts, reply)],
     )
 
 
 def note_alter_outcomes(
-    response: AlterShareGroupOffsetsResponse, outcomes: Mapping[SharePartition, Error]
+    group_id: str,
+    response: AlterShareGroupOffsetsResponse,
+    outcomes: Mapping[SharePartitionKey, Error],
 ) -> None:
     """Tell in the answer which partitions could not be moved."""
     for topic in response.responses:
         for partition in topic.partitions:
-            error = outcomes.get((topic.topic_id, partition.partition_index), Error.NONE)
+            key = SharePartitionKey(group_id, topic.topic_id, partition.partition_index)
+            error = outcomes.get(key, Error.NONE)
             if error is not Error.NONE:
                 partition.error_code, partition.error_message = error, error.name
 
 
 def delete_offsets(
-    group: ShareRoster, request: DeleteShareGroupOffsetsRequest, caller: Caller
-) -> Effects:
+    group: ShareRoster,
+    request: DeleteShareGroupOffsetsRequest,
+    caller: Caller[DeleteShareGroupOffsetsResponse],
+) -> GroupEffects:
     """Let an empty group forget topics, as if it had never read them."""
     known = group.partitions
     to_end: dict[UUID, str] = {}
-    held: set[SharePartition] = set()
+    held: set[SharePartitionKey] = set()
     answers = []
     for topic in request.topics:
         name = topic.topic_name
@@ -121,11 +131,11 @@ def delete_offsets(
     _note_ending(group, to_end)
     return Effects(
         records=[known.end(to_end).to_record(group.group_id)],
-        share_states=[ShareStatesEnd(group.group_id, frozenset(held), reply)],
+        sends=[ShareStatesEnd(group.group_id, frozenset(held), reply)],
     )
 
 
-def delete_group(group: ShareRoster, caller: Caller) -> Effects | None:
+def delete_group(group: ShareRoster, caller: Caller[DeletableGroupResult]) -> GroupEffects | None:
     """Let the states of an empty group go before it; None if it has none."""
     known = group.partitions
     names = {
@@ -140,25 +150,19 @@ def delete_group(group: ShareRoster, caller: Caller) -> Effects | None:
     answer = DeletableGroupResult(group_id=group.group_id, error_code=Error.NONE)
     return Effects(
         records=[known.end(names).to_record(group.group_id)],
-        share_states=[
-            ShareStatesEnd(
-                group.group_id, frozenset(held), Reply(caller.ticket, answer), ends_group=True
-            )
-        ],
+        sends=[ShareStatesEnd(group.group_id, frozenset(held), Reply(caller.ticket, answer))],
     )
 
 
 def on_ended(
-    group: ShareRoster, change: ShareStatesEnd, outcomes: Mapping[SharePartition, Error]
-) -> Effects:
+    group: ShareRoster, change: ShareStatesEnd, outcomes: Mapping[SharePartitionKey, Error]
+) -> GroupEffects:
     """The share coordinator has answered: topics without any state left are forgotten."""
-    topic_ids = {topic_id for topic_id, _ in change.partitions}
-    failed = {
-        topic_id: error for (topic_id, _), error in outcomes.items() if error is not Error.NONE
-    }
+    topic_ids = {each.topic_id for each in change.partitions}
+    failed = {each.topic_id: error for each, error in outcomes.items() if error is not Error.NONE}
     group.ending -= topic_ids
     group.is_settled = False
-    effects = Effects()
+    effects: GroupEffects = Effects()
     after = group.partitions.without(
         {each for each in topic_ids - failed.keys() if each in group.partitions.deleting}
     )
@@ -177,18 +181,24 @@ def on_ended(
         response.error_code = next(iter(failed.values()))
     elif not group.is_empty:
         response.error_code = Error.NON_EMPTY_GROUP  # somebody joined meanwhile
+    else:
+        effects.records += group_tombstones(group.group_id)
     return effects
 
 
-def _held(group: ShareRoster, topic_id: UUID, name: str) -> set[SharePartition]:
+def _held(group: ShareRoster, topic_id: UUID, name: str) -> set[SharePartitionKey]:
     """The partitions of a topic that may have state; for one that is going, all that it has."""
-    held = {each for each in group.partitions.may_have_state() if each[0] == topic_id}
+    states = group.partitions.may_have_state(group.group_id)
+    held = {each for each in states if each.topic_id == topic_id}
     if topic_id in group.partitions.deleting:
-        held |= {(topic_id, number) for number in range(group.topics.partition_count(name))}
+        held |= {
+            SharePartitionKey(group.group_id, topic_id, number)
+            for number in range(group.topics.partition_count(name))
+        }
     return held
 
 
 def _note_ending(group: ShareRoster, topics: Mapping[UUID, str]) -> None:
     group.ending |= topics.keys()
-    for each in [each for each in group.beginning if each[0] in topics]:
+    for each in [each for each in group.beginning if each.topic_id in topics]:
         del group.beginning[each]

@@ -14,13 +14,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
-from headrace.coordinator.effects import SharePartition, StateRecord
+from headrace.coordinator.effects import (
+    StateRecord,
+)
+from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.share_records import (
     ShareGroupStatePartitionMetadataKey,
     ShareGroupStatePartitionMetadataValue,
     TopicInfo,
     TopicPartitionsInfo,
 )
+from headrace.types import SharePartitionKey
 
 
 class TopicShare(NamedTuple):
@@ -44,14 +48,18 @@ class StatePartitions:
     def topic_ids(self) -> set[UUID]:
         return {*self.initializing, *self.initialized, *self.deleting}
 
-    def is_initialized(self, partition: SharePartition) -> bool:
-        topic_id, number = partition
-        share = self.initialized.get(topic_id)
-        return share is not None and number in share.partitions
+    def is_initialized(self, key: SharePartitionKey) -> bool:
+        share = self.initialized.get(key.topic_id)
+        return share is not None and key.partition in share.partitions
 
-    def may_have_state(self) -> frozenset[SharePartition]:
+    def may_have_state(self, group_id: str) -> frozenset[SharePartitionKey]:
         """All partitions for which the share coordinator may hold something."""
-        return _flat(self.initializing) | _flat(self.initialized)
+        return frozenset(
+            SharePartitionKey(group_id, topic_id, each)
+            for shares in (self.initializing, self.initialized)
+            for topic_id, share in shares.items()
+            for each in share.partitions
+        )
 
     def begin(self, shares: Shares) -> StatePartitions:
         """These are to be initialized, whatever they were."""
@@ -61,11 +69,12 @@ class StatePartitions:
             {topic: name for topic, name in self.deleting.items() if topic not in shares},
         )
 
-    def begun(self, partitions: Collection[SharePartition]) -> StatePartitions:
+    def begun(self, partitions: Collection[SharePartitionKey]) -> StatePartitions:
         """These have been initialized; those of which nobody knows any more are left out."""
         found: dict[UUID, TopicShare] = {}
         for topic_id, share in self.initializing.items():
-            numbers = frozenset(each for each in share.partitions if (topic_id, each) in partitions)
+            done = {each.partition for each in partitions if each.topic_id == topic_id}
+            numbers = share.partitions & done
             if numbers:
                 found[topic_id] = TopicShare(share.name, numbers)
         return StatePartitions(
@@ -87,7 +96,7 @@ class StatePartitions:
             {each: name for each, name in self.deleting.items() if each not in topic_ids},
         )
 
-    def to_record(self, group_id: str) -> StateRecord:
+    def to_record(self, group_id: str) -> GroupRecord:
         """What makes the log know these; equal values are equal bytes on every broker."""
         value = ShareGroupStatePartitionMetadataValue(
             initializing_topics=_to_infos(self.initializing),
@@ -107,10 +116,6 @@ def from_value(value: ShareGroupStatePartitionMetadataValue) -> StatePartitions:
         _from_infos(value.initialized_topics),
         {each.topic_id: each.topic_name for each in value.deleting_topics},
     )
-
-
-def _flat(shares: Shares) -> frozenset[SharePartition]:
-    return frozenset((topic, each) for topic, share in shares.items() for each in share.partitions)
 
 
 def _joined(one: Shares, other: Shares) -> dict[UUID, TopicShare]:

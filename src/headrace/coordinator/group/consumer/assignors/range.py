@@ -10,7 +10,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from headrace.coordinator.group.consumer.assignors.spec import Candidates, PartitionCounts
-from headrace.coordinator.group.consumer.member import Target
+from headrace.coordinator.group.modern.member import Target
 
 
 def assign_range(candidates: Candidates, partition_counts: PartitionCounts) -> dict[str, Target]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
-from headrace.coordinator.group.consumer.member import Target
+from headrace.coordinator.group.modern.member import Target
 
 
 class Candidate(NamedTuple):

@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 from uuid import UUID
 
 from headrace.coordinator.group.consumer.assignors.spec import Candidates, PartitionCounts
-from headrace.coordinator.group.consumer.member import Target
+from headrace.coordinator.group.modern.member import Target
 
 Partition = tuple[UUID, int]
 

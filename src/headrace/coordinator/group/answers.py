@@ -1,0 +1,37 @@
+"""What members of the classic protocol are told when JoinGroup or SyncGroup is refused.
+
+They are the same whichever kind of group refuses, and if no group was found.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from headrace.coordinator.effects import Caller, Reply
+from headrace.errors import Error
+from headrace.wire.messages.join_group import JoinGroupResponse
+from headrace.wire.messages.sync_group import SyncGroupResponse
+
+UNKNOWN_MEMBER: Final = ""  # the member id of one that has none yet
+
+
+def join_refused(error: Error, member_id: str = UNKNOWN_MEMBER) -> JoinGroupResponse:
+    """The member did not get into a generation."""
+    return JoinGroupResponse(
+        error_code=error, protocol_name="", leader="", member_id=member_id, members=[]
+    )
+
+
+def sync_refused(error: Error) -> SyncGroupResponse:
+    """The member gets no assignment."""
+    return SyncGroupResponse(error_code=error, assignment=b"")
+
+
+def join_error(
+    caller: Caller[JoinGroupResponse], error: Error, member_id: str = UNKNOWN_MEMBER
+) -> Reply[JoinGroupResponse]:
+    return Reply(caller.ticket, join_refused(error, member_id))
+
+
+def sync_error(caller: Caller[SyncGroupResponse], error: Error) -> Reply[SyncGroupResponse]:
+    return Reply(caller.ticket, sync_refused(error))
