@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from headrace.broker.membership.metadata import Deposed, Metadata
-from headrace.broker.membership.session import Session
+from headrace.broker.membership.session import TreeSession
 from headrace.broker.storage.storage import Storage
 from headrace.cluster import layout, store
 from headrace.cluster.broker_config import BrokerConfig
@@ -89,7 +89,7 @@ async def two_brokers(folder: Path, disk: Disk | None = None) -> AsyncIterator[t
             storage = Storage([directory], clock, loop, executor, broker_id=broker_id)
             metadata = Metadata(
                 broker_id,
-                Session(tree, executor),
+                TreeSession(tree, executor),
                 store.load_image(tree),
                 BrokerConfig({}),
                 storage,

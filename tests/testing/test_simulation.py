@@ -99,7 +99,7 @@ def test_a_cut_holds_what_is_sent_into_it() -> None:
     network.send(link, ApiVersionsRequest(), 0, None, answers.append)
     run(events)
     assert node.frames == []
-    network.mend([("c/1", "b1")])
+    network.heal([("c/1", "b1")])
     run(events)
     assert len(node.frames) == 1
     network.break_node("b1")

@@ -293,7 +293,7 @@ class SimulatedNetwork:
     def cut(self, pairs: Iterable[tuple[str, str]]) -> None:
         self.cuts.update(pairs)
 
-    def mend(self, pairs: Iterable[tuple[str, str]]) -> None:
+    def heal(self, pairs: Iterable[tuple[str, str]]) -> None:
         self.cuts.difference_update(pairs)
         self.release()
 

@@ -395,7 +395,7 @@ class ClusterWorld:
         """No more faults from here on."""
         self.tell("everything heals")
         self.network.weather = Weather()
-        self.network.mend(list(self.network.cuts))
+        self.network.heal(list(self.network.cuts))
         for machine in self.machines.values():
             machine.wants_to_run = True
             faults.resume(self, machine)

@@ -46,7 +46,7 @@ from headrace.types import NO_LEADER
 
 if TYPE_CHECKING:
     from headrace.broker.membership.metadata import Metadata
-    from headrace.broker.membership.session import Session
+    from headrace.broker.membership.session import TreeSession
     from headrace.runtime.clock import Clock
 
 _RETRY_S: Final = 0.5
@@ -56,7 +56,9 @@ _SWEEP_S: Final = 5.0
 class Controller:
     """See the module."""
 
-    def __init__(self, broker_id: int, session: Session, metadata: Metadata, clock: Clock) -> None:
+    def __init__(
+        self, broker_id: int, session: TreeSession, metadata: Metadata, clock: Clock
+    ) -> None:
         self.held: Controllership | None = None
         self._broker_id = broker_id
         self._session = session

@@ -37,6 +37,7 @@ from headrace.coordination.tree import (
     BadVersion,
     Create,
     Delete,
+    NodeChange,
     NodeEvent,
     NodeExists,
     NoNode,
@@ -47,13 +48,12 @@ from headrace.coordination.tree import (
     StoreFailed,
     Unreachable,
 )
-from headrace.coordination.tree import Change as NodeChange
 from headrace.errors import ClientFault, CorruptData, Error, HeadraceError
 from headrace.runtime.disk import is_passing
 from headrace.types import TopicPartition
 
 if TYPE_CHECKING:
-    from headrace.broker.membership.session import Session
+    from headrace.broker.membership.session import TreeSession
     from headrace.broker.storage.storage import Storage
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.cluster.controller import Controllership
@@ -82,7 +82,7 @@ class Metadata:
     def __init__(
         self,
         broker_id: int,
-        session: Session,
+        session: TreeSession,
         image: ClusterImage,
         config: BrokerConfig,
         storage: Storage,
