@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.broker.membership.metadata import Deposed, Metadata
+from headrace.broker.membership.metadata import ControllerMoved, Metadata
 from headrace.broker.membership.session import TreeSession
 from headrace.broker.storage.storage import Storage
 from headrace.cluster import layout, store
@@ -206,7 +206,7 @@ def test_a_controller_of_the_past_decides_nothing(tmp_path: Path) -> None:
 
             await side.metadata.change(decide, controllership=held)
 
-        with pytest.raises(Deposed):
+        with pytest.raises(ControllerMoved):
             await shrink(one, first)
         await shrink(other, second)
         assert other.metadata.image.topics["t"].partitions[0].isr == (1,)

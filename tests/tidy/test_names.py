@@ -108,6 +108,19 @@ def test_no_dead_names() -> None:
     assert sorted(dead - CALLED_FROM_OUTSIDE.keys() - FOR_TESTS.keys()) == []
 
 
+def test_the_glossary_names_what_exists() -> None:
+    """The last column is a module or a room; classes in the first one are in it."""
+    rows = re.findall(
+        r"^\| (.+) \| .+ \| `(.+)` \|$", (ROOT / "docs/glossary.md").read_text(), re.M
+    )
+    assert len(rows) > 30
+    for word, place in rows:
+        path = ROOT / "src" / "headrace" / place
+        assert path.exists(), f"{word}: {place} does not exist"
+        for name in re.findall(r"`([A-Z]\w+)`", word):
+            assert f"class {name}" in path.read_text(), f"{place} has no class {name}"
+
+
 def test_names_of_classes_say_which_one() -> None:
     """A public class of the core has its name alone, or the list says why not."""
     found: Counter[str] = Counter()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
-from headrace.broker.membership.metadata import Deposed
+from headrace.broker.membership.metadata import ControllerMoved
 from headrace.broker.watching import logs
 from headrace.broker.watching.durations import Durations
 from headrace.cluster import layout, store
@@ -149,7 +149,7 @@ class Controller:
         """Do a duty; False if it should be tried again soon."""
         try:
             await duty()
-        except Deposed as fault:
+        except ControllerMoved as fault:
             self._resign(str(fault))
         except SessionLost:
             return True  # The next session wakes us.
@@ -193,7 +193,7 @@ class Controller:
         controller_id = self._metadata.image.controller_id
         if controller_id == self._broker_id:
             # Whoever holds the id now holds its directories: that controller was its earlier life.
-            await self._session.call(self._depose_earlier_life)
+            await self._session.call(self._fence_earlier_life)
         elif controller_id != NO_CONTROLLER:
             return
         now_ms = self._clock.now_ms()
@@ -213,7 +213,7 @@ class Controller:
         )
         await self._metadata.learn([ControllerChanged(self._broker_id)])
 
-    def _depose_earlier_life(self, tree: Tree) -> None:
+    def _fence_earlier_life(self, tree: Tree) -> None:
         try:
             node = tree.get(layout.CONTROLLER)
             if store.read_controller_id(tree) == self._broker_id:
