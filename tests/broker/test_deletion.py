@@ -17,7 +17,7 @@ import pytest
 from headrace.broker.membership import metadata as broker_metadata
 from headrace.broker.membership.adoption import adopt, finish_deletions
 from headrace.broker.membership.metadata import Metadata
-from headrace.broker.membership.session import Session
+from headrace.broker.membership.session import TreeSession
 from headrace.broker.storage.storage import Storage
 from headrace.cluster import layout, store
 from headrace.cluster.broker_config import BrokerConfig
@@ -124,7 +124,7 @@ async def alone(
         storage = Storage(opened, clock, asyncio.get_running_loop(), executor, broker_id=1)
         metadata = Metadata(
             1,
-            Session(tree, executor),
+            TreeSession(tree, executor),
             store.load_image(tree),
             BrokerConfig({}),
             storage,

@@ -15,7 +15,7 @@ import pytest
 from headrace.broker.membership.controller import Controller
 from headrace.broker.membership.membership import Membership
 from headrace.broker.membership.metadata import Metadata
-from headrace.broker.membership.session import Session
+from headrace.broker.membership.session import TreeSession
 from headrace.broker.storage.storage import Storage
 from headrace.cluster import layout, store
 from headrace.cluster.broker_config import BrokerConfig
@@ -35,7 +35,7 @@ class Member:
 
     broker_id: int
     shared: MemoryStore
-    session: Session
+    session: TreeSession
     metadata: Metadata
     membership: Membership
     controller: Controller
@@ -102,7 +102,7 @@ class Town:
         loop = asyncio.get_running_loop()
         storage = Storage([log_dir], clock, loop, self._executor, broker_id=broker_id)
         tree = self.shared.session()
-        session = Session(tree, self._executor)
+        session = TreeSession(tree, self._executor)
         metadata = Metadata(
             broker_id,
             session,

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from headrace.broker.membership.metadata import Deposed, Metadata
-from headrace.broker.membership.session import Session
+from headrace.broker.membership.metadata import ControllerMoved, Metadata
+from headrace.broker.membership.session import TreeSession
 from headrace.broker.storage.storage import Storage
 from headrace.cluster import layout, store
 from headrace.cluster.broker_config import BrokerConfig
@@ -89,7 +89,7 @@ async def two_brokers(folder: Path, disk: Disk | None = None) -> AsyncIterator[t
             storage = Storage([directory], clock, loop, executor, broker_id=broker_id)
             metadata = Metadata(
                 broker_id,
-                Session(tree, executor),
+                TreeSession(tree, executor),
                 store.load_image(tree),
                 BrokerConfig({}),
                 storage,
@@ -206,7 +206,7 @@ def test_a_controller_of_the_past_decides_nothing(tmp_path: Path) -> None:
 
             await side.metadata.change(decide, controllership=held)
 
-        with pytest.raises(Deposed):
+        with pytest.raises(ControllerMoved):
             await shrink(one, first)
         await shrink(other, second)
         assert other.metadata.image.topics["t"].partitions[0].isr == (1,)

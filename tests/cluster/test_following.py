@@ -42,12 +42,12 @@ from headrace.coordination.tree import (
     BadVersion,
     Event,
     Node,
+    NodeChange,
     NodeEvent,
     NodeExists,
     NoNode,
     NotEmpty,
 )
-from headrace.coordination.tree import Change as NodeChange
 from headrace.errors import ClientFault, CorruptData
 from headrace.types import TopicPartition
 from tests.cluster.clusters import CLEAN, broker, created, ids

@@ -38,6 +38,7 @@ from headrace.coordination.tree import (
     Create,
     Delete,
     Node,
+    NodeChange,
     NodeEvent,
     NodeExists,
     NoNode,
@@ -45,7 +46,6 @@ from headrace.coordination.tree import (
     Set,
     TreeError,
 )
-from headrace.coordination.tree import Change as NodeChange
 from headrace.errors import InvariantViolated
 from headrace.types import TopicPartition
 from tests.cluster.clusters import broker, created, ids, partition_of

@@ -8,8 +8,8 @@ import pytest
 
 from headrace.coordination.memory import MemoryStore
 from headrace.coordination.tree import (
-    Change,
     Event,
+    NodeChange,
     NodeEvent,
     NodeExists,
     SessionEvent,
@@ -25,7 +25,7 @@ def test_sessions_see_each_others_writes() -> None:
     two.watch("/a", heard.append)
     one.create("/a", b"1")
     assert two.get("/a").data == b"1"
-    assert heard == [NodeEvent(Change.CREATED, "/a")]
+    assert heard == [NodeEvent(NodeChange.CREATED, "/a")]
 
 
 @pytest.mark.spec("book2:J-02", "admin:RC-27")
@@ -43,8 +43,8 @@ def test_expiry_removes_ephemeral_nodes_and_tells_the_others() -> None:
     store.expire_session(one)
     assert two.children("/brokers") == ["2"]
     assert heard_by_two == [
-        NodeEvent(Change.DELETED, "/brokers/1"),
-        NodeEvent(Change.CHILDREN_CHANGED, "/brokers"),
+        NodeEvent(NodeChange.DELETED, "/brokers/1"),
+        NodeEvent(NodeChange.CHILDREN_CHANGED, "/brokers"),
     ]
     assert heard_by_one[-1] is SessionEvent.LOST
     with pytest.raises(SessionLost):
@@ -77,4 +77,4 @@ def test_a_simulation_decides_when_watches_fire() -> None:
     assert heard == []
     for deliver in late:
         deliver()
-    assert heard[0] == NodeEvent(Change.CREATED, "/a")
+    assert heard[0] == NodeEvent(NodeChange.CREATED, "/a")

@@ -15,7 +15,6 @@ from headrace.coordination.sqlite import SqliteTree
 from headrace.coordination.tree import (
     MAX_DATA_BYTES,
     BadVersion,
-    Change,
     Check,
     Create,
     Delete,
@@ -23,6 +22,7 @@ from headrace.coordination.tree import (
     InvalidNode,
     NoChildrenForEphemerals,
     Node,
+    NodeChange,
     NodeEvent,
     NodeExists,
     NoNode,
@@ -62,7 +62,7 @@ def settle(tree: Tree) -> None:
 
 
 def before_fence(heard: Sequence[Event]) -> list[Event]:
-    fence = NodeEvent(Change.CREATED, "/fence")
+    fence = NodeEvent(NodeChange.CREATED, "/fence")
     return list(heard[: heard.index(fence)])
 
 
@@ -255,11 +255,11 @@ def test_watch_hears_committed_changes_below_its_path(tree: Tree) -> None:
     tree.delete("/a/b")
     settle(tree)
     assert heard == [
-        NodeEvent(Change.CREATED, "/a/b"),
-        NodeEvent(Change.CHILDREN_CHANGED, "/a"),
-        NodeEvent(Change.CHANGED, "/a/b"),
-        NodeEvent(Change.DELETED, "/a/b"),
-        NodeEvent(Change.CHILDREN_CHANGED, "/a"),
+        NodeEvent(NodeChange.CREATED, "/a/b"),
+        NodeEvent(NodeChange.CHILDREN_CHANGED, "/a"),
+        NodeEvent(NodeChange.CHANGED, "/a/b"),
+        NodeEvent(NodeChange.DELETED, "/a/b"),
+        NodeEvent(NodeChange.CHILDREN_CHANGED, "/a"),
     ]
     cancel()
     tree.set("/a", b"2")
@@ -285,7 +285,7 @@ def test_a_callback_that_writes_does_not_disturb_the_order(tree: Tree) -> None:
 
     def react(event: Event) -> None:
         first.append(event)
-        if event == NodeEvent(Change.CREATED, "/a/1"):
+        if event == NodeEvent(NodeChange.CREATED, "/a/1"):
             tree.set("/a/1", b"by callback")
 
     tree.create("/a", b"")
@@ -297,11 +297,11 @@ def test_a_callback_that_writes_does_not_disturb_the_order(tree: Tree) -> None:
     settle(tree)
     assert first == second
     assert [(event.change, event.path) for event in first if isinstance(event, NodeEvent)] == [
-        (Change.CREATED, "/a/1"),
-        (Change.CHILDREN_CHANGED, "/a"),
-        (Change.CREATED, "/a/2"),
-        (Change.CHILDREN_CHANGED, "/a"),
-        (Change.CHANGED, "/a/1"),
+        (NodeChange.CREATED, "/a/1"),
+        (NodeChange.CHILDREN_CHANGED, "/a"),
+        (NodeChange.CREATED, "/a/2"),
+        (NodeChange.CHILDREN_CHANGED, "/a"),
+        (NodeChange.CHANGED, "/a/1"),
     ]
 
 
@@ -318,7 +318,7 @@ def test_a_failing_callback_does_not_fail_the_write(
     tree.watch("/", heard.append)
     tree.create("/a", b"")
     settle(tree)
-    assert NodeEvent(Change.CREATED, "/a") in heard
+    assert NodeEvent(NodeChange.CREATED, "/a") in heard
     assert "listener is broken" in caplog.text
 
 

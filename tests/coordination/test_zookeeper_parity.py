@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from headrace.coordination.memory import MemoryStore
 from headrace.coordination.tree import (
     ANY_VERSION,
-    Change,
     Check,
     Create,
     Delete,
+    NodeChange,
     NodeEvent,
     Op,
     Set,
@@ -103,5 +103,5 @@ def _call(tree: Tree, step: Step) -> object:
 def _fence(tree: Tree, ear: Ear, path: str) -> None:
     """Wait until everything committed so far was heard."""
     tree.create(path, b"")
-    last = [NodeEvent(Change.CREATED, path), NodeEvent(Change.CHILDREN_CHANGED, "/")]
+    last = [NodeEvent(NodeChange.CREATED, path), NodeEvent(NodeChange.CHILDREN_CHANGED, "/")]
     ear.wait_until(lambda: ear.events[-2:] == last)

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from headrace.coordination.tree import (
-    Change,
     Create,
     InvalidNode,
     Node,
+    NodeChange,
     NodeEvent,
     NodeExists,
     OutcomeUnknown,
@@ -87,9 +87,9 @@ def test_after_a_reconnect_everything_is_readable_and_heard(
         assert tree.session_id == session_id
         assert other.exists("/mine")
         other.set("/unheard", b"2")
-        ear.wait_for(NodeEvent(Change.CHANGED, "/unheard"))
+        ear.wait_for(NodeEvent(NodeChange.CHANGED, "/unheard"))
         assert ear.of_session == [SUSPENDED, CONNECTED]
-        first_heard = ear.events.index(NodeEvent(Change.CHANGED, "/unheard"))
+        first_heard = ear.events.index(NodeEvent(NodeChange.CHANGED, "/unheard"))
         assert ear.events.index(CONNECTED) < first_heard
 
 
@@ -138,7 +138,7 @@ def test_an_expired_session_is_lost_for_good(
         tree.create("/broker", b"", ephemeral=True)
         other.watch("/broker", others_ear)
         wire.cut()
-        others_ear.wait_for(NodeEvent(Change.DELETED, "/broker"))
+        others_ear.wait_for(NodeEvent(NodeChange.DELETED, "/broker"))
         wire.heal()
         ear.wait_for(LOST)
         calls: list[Callable[[], object]] = [
@@ -172,7 +172,7 @@ def test_a_write_without_an_answer_has_an_unknown_outcome(
     ):
         wire.deafen()
         write = pool.submit(tree.set, "/n", b"1", 0)
-        others_ear.wait_for(NodeEvent(Change.CHANGED, "/n"))
+        others_ear.wait_for(NodeEvent(NodeChange.CHANGED, "/n"))
         wire.cut()
         with pytest.raises(OutcomeUnknown, match="read again"):
             write.result(timeout=20)
@@ -217,7 +217,7 @@ def test_events_survive_a_restart_of_the_server(own_server: ZooKeeperServer) -> 
         assert len(tree.subtree("/")) == 102
         assert tree.get("/mine").ephemeral
         tree.create("/after", b"")
-        ear.wait_for(NodeEvent(Change.CREATED, "/after"))
+        ear.wait_for(NodeEvent(NodeChange.CREATED, "/after"))
 
 
 def test_a_silent_server_does_not_block_a_call_for_ever(own_server: ZooKeeperServer) -> None:
@@ -251,7 +251,7 @@ def test_an_ensemble_serves_while_more_than_half_of_it_live(tmp_path: Path) -> N
         leader.kill()
         _eventually(lambda: tree.create("/after", b""))
         assert tree.get("/mine").ephemeral
-        ear.wait_for(NodeEvent(Change.CREATED, "/after"))
+        ear.wait_for(NodeEvent(NodeChange.CREATED, "/after"))
         assert LOST not in ear.of_session
         next(server for server in servers if server.running).kill()
         with pytest.raises((Unreachable, OutcomeUnknown)):
@@ -288,7 +288,7 @@ def test_only_one_of_two_gets_an_ephemeral_node(zookeeper_connect: str) -> None:
         loser.watch(f"/controller-{turn}", ear)
         closed_at = time.monotonic()
         winner.close()
-        ear.wait_for(NodeEvent(Change.DELETED, f"/controller-{turn}"))
+        ear.wait_for(NodeEvent(NodeChange.DELETED, f"/controller-{turn}"))
         assert time.monotonic() - closed_at < 5
         loser.create(f"/controller-{turn}", b"", ephemeral=True)
 
@@ -330,7 +330,7 @@ def test_the_chroot_is_made_and_hides_what_is_outside(zookeeper_connect: str) ->
         assert same.exists("/n-0000000000")
         two.create("/unheard", b"")
         one.create("/n", b"")
-        ear.wait_for(NodeEvent(Change.CREATED, "/n"))
+        ear.wait_for(NodeEvent(NodeChange.CREATED, "/n"))
         assert "/unheard" not in ear.paths
         assert two.children("/") == ["unheard"]
         assert outer.subtree("/deep/one").keys() == {

@@ -17,9 +17,9 @@ from headrace.quotas.limits import (
     Entity,
     Limits,
 )
-from headrace.quotas.rates import Window
+from headrace.quotas.rates import QuotaWindow
 
-WINDOW = Window(samples=11, size_ms=1_000)
+WINDOW = QuotaWindow(samples=11, size_ms=1_000)
 # In Kafka's order, with the owner of the use that each one counts.
 ORDER: list[tuple[Entity, tuple[str | None, str | None]]] = [
     ((("user", "u"), ("client-id", "c")), ("u", "c")),

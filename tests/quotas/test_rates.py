@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from headrace.quotas.buckets import TokenBucket
 from headrace.quotas.meters import Meters
-from headrace.quotas.rates import LONGEST_THROTTLE_MS, SampledRate, Window
+from headrace.quotas.rates import LONGEST_THROTTLE_MS, QuotaWindow, SampledRate
 from tests.generated import examples
 
-WINDOW = Window(samples=11, size_ms=1_000)
+WINDOW = QuotaWindow(samples=11, size_ms=1_000)
 
 
 def test_a_beginner_has_used_nothing_for_all_windows_but_one() -> None:
@@ -86,7 +86,7 @@ def test_whoever_obeys_uses_no_more_than_its_limit(
 
     As long as a request is not more than a window allows: of more, Kafka's formula forgives a part.
     """
-    window, rate, limit = Window(samples, 1_000), SampledRate(), 1_000
+    window, rate, limit = QuotaWindow(samples, 1_000), SampledRate(), 1_000
     now_ms, used = 0, 0
     for size, pause_ms in zip(sizes, pauses_ms, strict=False):
         rate.record(size, now_ms, window)

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from headrace.errors import Error
 from headrace.records.builder import BatchBuilder
+from headrace.testing.schedule import Schedule
 from headrace.types import TopicPartition
 from headrace.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -34,7 +35,6 @@ from tests.simulation.producers import (
     first_error,
     produce_request,
 )
-from tests.simulation.schedule import Schedule
 
 INPUT: Final = "in"
 OUTPUT: Final = "out"

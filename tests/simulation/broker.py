@@ -38,6 +38,7 @@ from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.errors import ClientFault, Error
 from headrace.log import LogConfig
 from headrace.testing import MemoryDisk
+from headrace.testing.schedule import Schedule
 from headrace.types import TopicPartition
 from headrace.wire.messages.produce import ProduceRequest
 from headrace.wire.messages.txn_offset_commit import TxnOffsetCommitRequest
@@ -45,7 +46,6 @@ from tests.simulation.catalogue import Catalogue
 from tests.simulation.failure import fail
 from tests.simulation.network import Call
 from tests.simulation.reading import VisibleRecord, read_committed
-from tests.simulation.schedule import Schedule
 from tests.simulation.shards import Shards
 from tests.simulation.storage import Storage
 from tests.simulation.writes import Writes

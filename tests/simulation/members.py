@@ -21,6 +21,7 @@ from headrace.coordinator.group.protocol import (
     encode_subscription,
 )
 from headrace.errors import Error
+from headrace.testing.schedule import Schedule
 from headrace.types import TopicPartition, uuid_to_text
 from headrace.wire.messages import consumer_group_heartbeat as modern
 from headrace.wire.messages.heartbeat import HeartbeatRequest
@@ -38,7 +39,6 @@ from headrace.wire.messages.sync_group import (
 )
 from tests.simulation.catalogue import Catalogue
 from tests.simulation.processes import Ask, Sleep, Steps, Stopped
-from tests.simulation.schedule import Schedule
 
 COORDINATOR: Final = "coordinator"
 SESSION_TIMEOUT_MS: Final = 2_500

@@ -19,9 +19,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from headrace.testing.schedule import Schedule
+from headrace.testing.simulated_network import SimulatedCall, Weather
 from headrace.wire import decode, encode_bytes
 from tests.simulation.failure import fail
-from tests.simulation.schedule import Schedule
 
 Reply = Callable[[Any], None]
 """Called with the response, or with None if the connection broke before it came."""
@@ -29,15 +30,6 @@ Reply = Callable[[Any], None]
 _REFUSED_AFTER_MS: Final = 20
 _NOTICED_AFTER_MS: Final = 150
 _LATEST_SECOND_MS: Final = 6_000
-
-
-@dataclass(slots=True)
-class Weather:
-    """How bad the network is; all zeros but the delay is a good one."""
-
-    max_delay_ms: int = 5
-    loss: float = 0.0
-    repeats: float = 0.0
 
 
 @dataclass(eq=False, slots=True)
@@ -64,21 +56,10 @@ class Exchange:
 
 
 @dataclass(eq=False, slots=True)
-class Call:
+class Call(SimulatedCall):
     """A request that has arrived, with all that a handler of the broker asks of it."""
 
-    number: int
-    connection: Connection
-    request: Any
-    version: int
-    client_id: str
-    context: Any
     answer_to: Callable[[Call, Any], None]
-    is_answered: bool = False
-
-    @property
-    def name(self) -> str:
-        return type(self.request).__name__.removesuffix("Request")
 
     def answer(self, response: Any) -> None:
         self.answer_to(self, response)
@@ -160,7 +141,7 @@ class Network:
             return
         request = _through_bytes(request, version)
         call = Call(
-            number, connection, request, version, connection.client, context, self._answered
+            number, request, version, connection.client, context, connection, self._answered
         )
         self.unanswered[number] = call
         self.on_arrival(call)

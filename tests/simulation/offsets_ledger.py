@@ -12,13 +12,13 @@ from typing import Any
 
 from headrace.coordinator.group.shard import GroupShard
 from headrace.errors import Error
+from headrace.testing.simulated_network import SimulatedCall
 from headrace.types import TopicPartition
 from headrace.wire.messages.delete_groups import DeleteGroupsRequest
 from headrace.wire.messages.offset_commit import OffsetCommitRequest
 from headrace.wire.messages.offset_fetch import OffsetFetchRequest
 from tests.simulation.catalogue import Catalogue
 from tests.simulation.failure import check, fail
-from tests.simulation.network import Call
 from tests.simulation.producers import Attempt
 
 Key = tuple[str, TopicPartition]
@@ -58,7 +58,7 @@ class OffsetsLedger:
 
     # What goes over the wire.
 
-    def on_arrival(self, call: Call) -> None:
+    def on_arrival(self, call: SimulatedCall) -> None:
         if isinstance(call.request, OffsetCommitRequest):
             for key, offset in self._commits_of(call):
                 self._possible.setdefault(key, Possible()).commits.append((call.number, offset))
@@ -66,7 +66,7 @@ class OffsetsLedger:
             for possible in self._of_groups(call.request.groups_names):
                 possible.commits.append((call.number, None))
 
-    def on_answer(self, call: Call, response: Any) -> None:
+    def on_answer(self, call: SimulatedCall, response: Any) -> None:
         if isinstance(call.request, OffsetCommitRequest):
             errors = [each.error_code for topic in response.topics for each in topic.partitions]
             for (key, _), error in zip(self._commits_of(call), errors, strict=True):
@@ -84,7 +84,7 @@ class OffsetsLedger:
                         if each.error_code == Error.NONE:
                             self._see(group.group_id, where, each.committed_offset, for_good=True)
 
-    def _commits_of(self, call: Call) -> list[tuple[Key, int]]:
+    def _commits_of(self, call: SimulatedCall) -> list[tuple[Key, int]]:
         request: OffsetCommitRequest = call.request
         found = []
         for topic in request.topics:

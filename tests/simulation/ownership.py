@@ -15,12 +15,12 @@ from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.listing import Group
 from headrace.coordinator.group.shard import GroupShard
 from headrace.errors import Error
+from headrace.testing.simulated_network import SimulatedCall
 from headrace.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from headrace.wire.messages.delete_groups import DeleteGroupsRequest
 from headrace.wire.messages.sync_group import SyncGroupRequest
 from tests.simulation.failure import check, fail
 from tests.simulation.members import Member
-from tests.simulation.network import Call
 
 
 class Ownership:
@@ -34,11 +34,11 @@ class Ownership:
         self._deletable: set[str] = set()
         self._told: dict[str, int] = {}  # the highest that a client was told, and must survive
 
-    def on_arrival(self, call: Call) -> None:
+    def on_arrival(self, call: SimulatedCall) -> None:
         if isinstance(call.request, DeleteGroupsRequest):
             self._deletable |= set(call.request.groups_names)
 
-    def on_answer(self, call: Call, response: Any) -> None:
+    def on_answer(self, call: SimulatedCall, response: Any) -> None:
         request = call.request
         if isinstance(request, SyncGroupRequest) and response.error_code == Error.NONE:
             self._tell(request.group_id, request.generation_id)

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, TypeAlias
 
+from headrace.testing.schedule import Alarm, Schedule
 from headrace.types import TopicPartition
 from tests.simulation.network import Connection, Network
-from tests.simulation.schedule import Alarm, Schedule
 
 
 class Sleep(NamedTuple):

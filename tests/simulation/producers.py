@@ -12,6 +12,7 @@ from typing import Final
 
 from headrace.errors import Error
 from headrace.records.builder import BatchBuilder
+from headrace.testing.schedule import Schedule
 from headrace.types import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
 from headrace.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from headrace.wire.messages.add_partitions_to_txn import (
@@ -32,7 +33,6 @@ from headrace.wire.messages.txn_offset_commit import (
 )
 from tests.simulation.members import COORDINATOR, Member
 from tests.simulation.processes import Ask, Sleep, Steps
-from tests.simulation.schedule import Schedule
 
 TRANSACTIONS: Final = "transactions"
 DATA: Final = "data"

@@ -16,10 +16,10 @@ from headrace.coordinator.host import Host, HostState, InternalTopic, S
 from headrace.coordinator.partitioner import partition_for
 from headrace.errors import ClientFault, Error
 from headrace.log import Appended
+from headrace.testing.schedule import Alarm, Schedule
 from headrace.types import TopicPartition
 from tests.simulation.failure import check
 from tests.simulation.network import Call
-from tests.simulation.schedule import Alarm, Schedule
 from tests.simulation.storage import Storage
 
 T = TypeVar("T")

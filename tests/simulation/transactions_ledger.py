@@ -11,10 +11,10 @@ from typing import Any
 
 from headrace.errors import Error
 from headrace.log import PartitionLog
+from headrace.testing.simulated_network import SimulatedCall
 from headrace.types import TopicPartition
 from headrace.wire.messages.end_txn import EndTxnRequest
 from tests.simulation.failure import check, fail
-from tests.simulation.network import Call
 from tests.simulation.producers import Attempt
 from tests.simulation.reading import VisibleRecord, read_committed
 
@@ -34,7 +34,7 @@ class TransactionsLedger:
         self.attempts[attempt.number] = attempt
         return attempt
 
-    def on_answer(self, call: Call, response: Any) -> None:
+    def on_answer(self, call: SimulatedCall, response: Any) -> None:
         attempt = call.context
         if (
             not isinstance(call.request, EndTxnRequest)

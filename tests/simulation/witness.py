@@ -32,13 +32,13 @@ from typing import Any
 from headrace.broker.groups.groups import GroupHost
 from headrace.coordinator.host import Host, HostState
 from headrace.log import PartitionLog
+from headrace.testing.simulated_network import SimulatedCall
 from headrace.types import TopicPartition
 from tests.simulation.applications import INPUT, OUTPUT
 from tests.simulation.broker import SimulatedBroker
 from tests.simulation.catalogue import Catalogue
 from tests.simulation.failure import check
 from tests.simulation.members import Member
-from tests.simulation.network import Call
 from tests.simulation.offsets_ledger import OffsetsLedger
 from tests.simulation.ownership import Ownership
 from tests.simulation.replayed import Shadow, compare, everything
@@ -65,11 +65,11 @@ class Witness:
 
     # What goes over the wire.
 
-    def on_arrival(self, call: Call) -> None:
+    def on_arrival(self, call: SimulatedCall) -> None:
         self.offsets.on_arrival(call)
         self.ownership.on_arrival(call)
 
-    def on_answer(self, call: Call, response: Any) -> None:
+    def on_answer(self, call: SimulatedCall, response: Any) -> None:
         self.offsets.on_answer(call, response)
         self.transactions.on_answer(call, response)
         self.ownership.on_answer(call, response)
@@ -133,7 +133,7 @@ class Witness:
 
     # When the storm is over.
 
-    def check_end(self, broker: SimulatedBroker, unanswered: Iterable[Call]) -> None:
+    def check_end(self, broker: SimulatedBroker, unanswered: Iterable[SimulatedCall]) -> None:
         left = [f"{call.name} of {call.client_id}" for call in unanswered]
         check(not left, "answered-once", f"never answered: {left}")
         for host in broker.transactions.active():

@@ -17,6 +17,8 @@ from uuid import UUID
 
 from headrace.cluster.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from headrace.testing import MemoryDisk, SimulatedCrash
+from headrace.testing.schedule import Schedule
+from headrace.testing.simulated_network import Weather
 from headrace.types import TopicPartition
 from headrace.wire.messages.delete_groups import DeleteGroupsRequest
 from tests.settings import group_settings, log_config, transaction_settings
@@ -30,10 +32,9 @@ from tests.simulation.broker import (
 from tests.simulation.catalogue import Catalogue
 from tests.simulation.failure import InvariantBroken, fail
 from tests.simulation.members import ClassicMember, Member, ModernMember
-from tests.simulation.network import Network, Weather
+from tests.simulation.network import Network
 from tests.simulation.processes import Life, Process
 from tests.simulation.producers import Attempt, TransactionalProducer
-from tests.simulation.schedule import Schedule
 from tests.simulation.storage import PATH, KillableDisk
 from tests.simulation.witness import Witness
 

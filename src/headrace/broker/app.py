@@ -30,8 +30,8 @@ from headrace.broker.membership.adoption import adopt, finish_deletions
 from headrace.broker.membership.connection_limits import follow_limits
 from headrace.broker.membership.metadata import Metadata
 from headrace.broker.membership.moves import Moves
-from headrace.broker.membership.node import Node, load_logs, open_node, registration
-from headrace.broker.membership.session import Session
+from headrace.broker.membership.node import LocalNode, load_logs, open_node, registration
+from headrace.broker.membership.session import TreeSession
 from headrace.broker.net.connection_gate import ConnectionGate
 from headrace.broker.net.dispatch import Dispatcher
 from headrace.broker.net.large_requests import LargeRequests
@@ -84,7 +84,7 @@ class RunningBroker:
     dispatcher: Dispatcher
     housekeeping: Housekeeping
     cleaner: LogCleaner
-    session: Session
+    session: TreeSession
     role: ClusterRole | None
     executor: Executor
     tree_executor: Executor
@@ -231,7 +231,7 @@ async def start(
         for listener in listeners:
             listener.stop_accepting()
         raise
-    session = Session(node.tree, tree_executor)
+    session = TreeSession(node.tree, tree_executor)
     storage = Storage(node.directories, clock, loop, executor, broker_id=node.broker_id)
     role = None
     if config.get("zookeeper.connect"):
@@ -286,7 +286,7 @@ def _log_settings(config: BrokerConfig) -> None:
 
 
 async def _cluster_metadata(
-    config: BrokerConfig, node: Node, session: Session, storage: Storage, machine: Machine
+    config: BrokerConfig, node: LocalNode, session: TreeSession, storage: Storage, machine: Machine
 ) -> Metadata:
     image = await session.call(store.load_image)
     return Metadata(
@@ -302,8 +302,8 @@ async def _cluster_metadata(
 
 def _own_metadata(
     config: BrokerConfig,
-    node: Node,
-    session: Session,
+    node: LocalNode,
+    session: TreeSession,
     storage: Storage,
     machine: Machine,
     listeners: list[Listener],
@@ -329,7 +329,7 @@ def _own_metadata(
 
 def _build(
     config: BrokerConfig,
-    session: Session,
+    session: TreeSession,
     storage: Storage,
     metadata: Metadata,
     machine: Machine,

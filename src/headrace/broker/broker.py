@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headrace.broker.net.inspections import Inspections
-from headrace.broker.telemetry.store import ClientMetrics
+from headrace.broker.telemetry.store import TelemetryStore
 
 if TYPE_CHECKING:
     import asyncio
@@ -65,7 +65,7 @@ class Broker:
     throttle: ReplicationThrottle | None
     remote_transactions: RemoteTransactions | None
     max_fetch_bytes: int
-    telemetry: ClientMetrics = field(default_factory=ClientMetrics)
+    telemetry: TelemetryStore = field(default_factory=TelemetryStore)
     inspections: Inspections = field(default_factory=Inspections)
 
     @property

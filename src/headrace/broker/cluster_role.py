@@ -26,8 +26,8 @@ from headrace.types import TopicPartition
 if TYPE_CHECKING:
     from headrace.broker.machine import Machine
     from headrace.broker.membership.metadata import Metadata
-    from headrace.broker.membership.node import Node
-    from headrace.broker.membership.session import Session
+    from headrace.broker.membership.node import LocalNode
+    from headrace.broker.membership.session import TreeSession
     from headrace.broker.net.listener import Listener
     from headrace.broker.storage.storage import Storage
     from headrace.broker.transactions.markers import Markers
@@ -45,8 +45,8 @@ class ClusterRole:
     def __init__(
         self,
         config: BrokerConfig,
-        node: Node,
-        session: Session,
+        node: LocalNode,
+        session: TreeSession,
         metadata: Metadata,
         storage: Storage,
         machine: Machine,

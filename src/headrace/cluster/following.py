@@ -38,8 +38,7 @@ from headrace.cluster.image import (
     TopicDeleted,
     TopicImage,
 )
-from headrace.coordination.tree import Change as NodeChange
-from headrace.coordination.tree import Node, NodeEvent
+from headrace.coordination.tree import Node, NodeChange, NodeEvent
 from headrace.errors import CorruptData
 
 # Whatever lies below the first of these is read before what lies below the next one.
@@ -246,7 +245,7 @@ def _state_changes(image: ClusterImage, path: str, node: Node | None) -> Changes
     known = image.partition(name, number)
     if node is None or known is None or node.version <= known.partition_epoch:
         return []
-    assigned = layout.Assignment(known.replicas, known.adding, known.removing)
+    assigned = layout.ReplicaAssignment(known.replicas, known.adding, known.removing)
     read = layout.decode_state(path, node.data, node.version, assigned)
     return [PartitionChanged(name, number, read, image.topics[name].version)]
 

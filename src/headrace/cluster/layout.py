@@ -164,7 +164,7 @@ def decode(path: str, data: bytes) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class ReplicaAssignment:
     """What a topic's node says of one partition."""
 
     replicas: tuple[int, ...]
@@ -191,7 +191,7 @@ def encode_topic(topic: TopicImage) -> bytes:
     )
 
 
-def decode_topic(path: str, data: bytes) -> tuple[UUID, list[Assignment]]:
+def decode_topic(path: str, data: bytes) -> tuple[UUID, list[ReplicaAssignment]]:
     """The id of a topic and the replicas of its partitions in order."""
     value = decode(path, data)
     try:
@@ -201,10 +201,10 @@ def decode_topic(path: str, data: bytes) -> tuple[UUID, list[Assignment]]:
         removing = value.get("removing_replicas") or {}
         if not (adding or removing):
             return topic_id, [
-                Assignment(tuple(assigned[str(number)])) for number in range(len(assigned))
+                ReplicaAssignment(tuple(assigned[str(number)])) for number in range(len(assigned))
             ]
         return topic_id, [
-            Assignment(
+            ReplicaAssignment(
                 tuple(assigned[number]),
                 tuple(adding.get(number, ())),
                 tuple(removing.get(number, ())),
@@ -227,7 +227,9 @@ def encode_state(partition: PartitionImage, controller_epoch: int) -> bytes:
     )
 
 
-def decode_state(path: str, data: bytes, version: int, assigned: Assignment) -> PartitionImage:
+def decode_state(
+    path: str, data: bytes, version: int, assigned: ReplicaAssignment
+) -> PartitionImage:
     """A partition from its state node; the node's version is the partition epoch."""
     value = decode(path, data)
     try:

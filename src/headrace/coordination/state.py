@@ -14,13 +14,13 @@ from headrace.coordination.tree import (
     ANY_VERSION,
     MAX_DATA_BYTES,
     BadVersion,
-    Change,
     Check,
     Create,
     Delete,
     InvalidNode,
     NoChildrenForEphemerals,
     Node,
+    NodeChange,
     NodeEvent,
     NodeExists,
     NoNode,
@@ -153,8 +153,8 @@ class TreeState:
         applied.undo.append(undo)
         applied.changed[path] = None
         applied.changed[parent_path] = None
-        applied.events.append(NodeEvent(Change.CREATED, path))
-        applied.events.append(NodeEvent(Change.CHILDREN_CHANGED, parent_path))
+        applied.events.append(NodeEvent(NodeChange.CREATED, path))
+        applied.events.append(NodeEvent(NodeChange.CHILDREN_CHANGED, parent_path))
         return path
 
     def _set(self, op: Set, applied: Applied) -> int:
@@ -170,7 +170,7 @@ class TreeState:
         entry.version += 1
         applied.undo.append(undo)
         applied.changed[op.path] = None
-        applied.events.append(NodeEvent(Change.CHANGED, op.path))
+        applied.events.append(NodeEvent(NodeChange.CHANGED, op.path))
         return entry.version
 
     def _delete(self, op: Delete, applied: Applied) -> int:
@@ -191,8 +191,8 @@ class TreeState:
 
         applied.undo.append(undo)
         applied.changed[op.path] = None
-        applied.events.append(NodeEvent(Change.DELETED, op.path))
-        applied.events.append(NodeEvent(Change.CHILDREN_CHANGED, parent_path))
+        applied.events.append(NodeEvent(NodeChange.DELETED, op.path))
+        applied.events.append(NodeEvent(NodeChange.CHILDREN_CHANGED, parent_path))
         return entry.version
 
 

@@ -78,7 +78,7 @@ class Check:
 Op: TypeAlias = Create | Set | Delete | Check
 
 
-class Change(Enum):
+class NodeChange(Enum):
     """What happened to a node."""
 
     CREATED = "created"
@@ -91,7 +91,7 @@ class Change(Enum):
 class NodeEvent:
     """A committed change. It carries no data: whoever cares reads the tree, which may be newer."""
 
-    change: Change
+    change: NodeChange
     path: str
 
 

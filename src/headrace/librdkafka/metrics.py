@@ -51,7 +51,7 @@ class MetricName:
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class JavaMetric:
     """A metric and its number."""
 
     metric_name: MetricName
@@ -81,7 +81,7 @@ class ClientMetrics:
             with self._lock:
                 self._errors[message.topic()] += 1
 
-    def metrics(self) -> dict[MetricName, Metric]:
+    def metrics(self) -> dict[MetricName, JavaMetric]:
         """All metrics by their names; none before the first statistics."""
         with self._lock:
             if not self._now:
@@ -164,9 +164,9 @@ def _largest(windows: list[Stats]) -> float:
 
 def _named(
     group: str, tags: tuple[tuple[str, str], ...], values: Mapping[str, tuple[float, str]]
-) -> Iterator[Metric]:
+) -> Iterator[JavaMetric]:
     for name, (value, description) in values.items():
-        yield Metric(MetricName(name, group, description, tags), float(value))
+        yield JavaMetric(MetricName(name, group, description, tags), float(value))
 
 
 def _connection(interval: _Interval) -> dict[str, tuple[float, str]]:
@@ -203,7 +203,7 @@ def _connection(interval: _Interval) -> dict[str, tuple[float, str]]:
     }
 
 
-def _nodes(interval: _Interval, group: str) -> Iterator[Metric]:
+def _nodes(interval: _Interval, group: str) -> Iterator[JavaMetric]:
     for key, node, broker in interval.brokers():
         rtt = [broker["rtt"]] if broker.get("rtt", {}).get("cnt") else []
         requests = interval.grown("brokers", key, "tx")
@@ -224,7 +224,7 @@ def _nodes(interval: _Interval, group: str) -> Iterator[Metric]:
 # -- producers -------------------------------------------------------------------------------------
 
 
-def _producer(interval: _Interval, errors: Mapping[str, float]) -> Iterator[Metric]:
+def _producer(interval: _Interval, errors: Mapping[str, float]) -> Iterator[JavaMetric]:
     queue = interval.windows("brokers", "int_latency")
     sizes, counts = interval.windows("topics", "batchsize"), interval.windows("topics", "batchcnt")
     sent = interval.grown("txmsgs")
@@ -258,7 +258,7 @@ def _producer(interval: _Interval, errors: Mapping[str, float]) -> Iterator[Metr
 
 def _producer_topic(
     interval: _Interval, topic: str, stats: Stats, errors: float, retries: float
-) -> Iterator[Metric]:
+) -> Iterator[JavaMetric]:
     paths = [("topics", topic, "partitions", each) for each in stats["partitions"]]
     values = {
         "record-send-rate": (
@@ -294,7 +294,7 @@ def _compression(interval: _Interval, topic: str | None) -> float:
 # -- consumers -------------------------------------------------------------------------------------
 
 
-def _consumer(interval: _Interval) -> Iterator[Metric]:
+def _consumer(interval: _Interval) -> Iterator[JavaMetric]:
     times = interval.windows("brokers", "rtt")
     fetches = [("brokers", key, "req", "Fetch") for key, _, _ in interval.brokers()]
     lags = list(_lags(interval))

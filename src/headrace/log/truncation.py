@@ -31,14 +31,14 @@ def truncate_to(log: PartitionLog, offset: int) -> None:
     if offset < segments[0].base_offset:
         truncate_fully_and_start_at(log, offset)
         return
-    with _for_good_if_it_fails(log):
+    with _as_directory_failure(log):
         _remove(log, segments.take_after(segments.index_of(offset)))
         _set_end(log, segments.active.truncate_to(offset))
 
 
 def truncate_fully_and_start_at(log: PartitionLog, offset: int) -> None:
     """Drop everything, so that the log begins and ends with `offset`."""
-    with _for_good_if_it_fails(log):
+    with _as_directory_failure(log):
         _remove(log, list(log.segments))
         log.segments.start_over(new_segment(log, offset))
         log.log_start_offset = offset
@@ -47,7 +47,7 @@ def truncate_fully_and_start_at(log: PartitionLog, offset: int) -> None:
 
 
 @contextmanager
-def _for_good_if_it_fails(log: PartitionLog) -> Iterator[None]:
+def _as_directory_failure(log: PartitionLog) -> Iterator[None]:
     try:
         yield
     except OSError as fault:

@@ -8,7 +8,7 @@ from typing import Final
 from headrace.quotas.buckets import TokenBucket
 from headrace.quotas.limits import CONTROLLER_MUTATION_RATE, Limits
 from headrace.quotas.meters import Meters
-from headrace.quotas.rates import LONGEST_THROTTLE_MS, SampledRate, Window
+from headrace.quotas.rates import LONGEST_THROTTLE_MS, QuotaWindow, SampledRate
 
 # What a limit allows in this part of the time that is remembered. That time begins with a portion
 # and ends with one, so a rate that is as high as it may be is too low by as much.
@@ -22,7 +22,7 @@ class RateAccounts:
     """
 
     def __init__(
-        self, key: str, limits: Limits, window: Window, longest_ms: int = LONGEST_THROTTLE_MS
+        self, key: str, limits: Limits, window: QuotaWindow, longest_ms: int = LONGEST_THROTTLE_MS
     ) -> None:
         self._limits = limits
         self._key = key
@@ -86,7 +86,7 @@ class RateAccounts:
 class MutationAccounts:
     """Partitions that are created and deleted, by whoever has a limit for them (KIP-599)."""
 
-    def __init__(self, limits: Limits, window: Window) -> None:
+    def __init__(self, limits: Limits, window: QuotaWindow) -> None:
         self._limits = limits
         self._window = window
         self._meters = Meters(TokenBucket, window.span_ms)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from headrace.quotas.rates import LONGEST_THROTTLE_MS, Window
+from headrace.quotas.rates import LONGEST_THROTTLE_MS, QuotaWindow
 
 
 class TokenBucket:
@@ -22,7 +22,7 @@ class TokenBucket:
         self._tokens = math.inf
         self._updated_ms = 0
 
-    def tokens(self, limit: float, now_ms: int, window: Window) -> float:
+    def tokens(self, limit: float, now_ms: int, window: QuotaWindow) -> float:
         """What is in it now; below zero is debt."""
         burst = limit * window.span_ms / 1000
         gained = limit * max(now_ms - self._updated_ms, 0) / 1000
@@ -30,10 +30,10 @@ class TokenBucket:
         self._updated_ms = now_ms
         return self._tokens
 
-    def take(self, amount: float, limit: float, now_ms: int, window: Window) -> None:
+    def take(self, amount: float, limit: float, now_ms: int, window: QuotaWindow) -> None:
         self._tokens = self.tokens(limit, now_ms, window) - amount
 
-    def throttle_ms(self, limit: float, now_ms: int, window: Window) -> int:
+    def throttle_ms(self, limit: float, now_ms: int, window: QuotaWindow) -> int:
         """How long until it is out of debt; 0 if it is not in debt."""
         debt = -self.tokens(limit, now_ms, window)
         if debt <= 0:

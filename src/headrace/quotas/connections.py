@@ -10,7 +10,7 @@ from typing import Final
 
 from headrace.quotas.limits import Limits
 from headrace.quotas.meters import Meters
-from headrace.quotas.rates import SampledRate, Window
+from headrace.quotas.rates import QuotaWindow, SampledRate
 
 UNLIMITED: Final = 0x7FFFFFFF
 
@@ -18,7 +18,7 @@ UNLIMITED: Final = 0x7FFFFFFF
 class ConnectionRates:
     """`broker` and `listeners` are connections per second; an address's are in `limits`."""
 
-    def __init__(self, limits: Limits, window: Window) -> None:
+    def __init__(self, limits: Limits, window: QuotaWindow) -> None:
         self._limits = limits
         self.broker: float = UNLIMITED
         self.listeners: dict[str, float] = {}

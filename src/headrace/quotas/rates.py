@@ -16,7 +16,7 @@ LONGEST_THROTTLE_MS: Final = 0x7FFFFFFF  # the field of an answer holds no more
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class QuotaWindow:
     """How use is remembered: `quota.window.num` samples of `quota.window.size.seconds`."""
 
     samples: int = 11
@@ -37,7 +37,7 @@ class SampledRate:
         # Each is [when it began, its latest use, how much]; in the order of time.
         self._samples: list[list[float]] = []
 
-    def record(self, amount: float, now_ms: int, window: Window) -> None:
+    def record(self, amount: float, now_ms: int, window: QuotaWindow) -> None:
         """Somebody used this much, or gives it back if it is negative."""
         samples = self._samples
         if not samples or now_ms - samples[-1][0] >= window.size_ms:
@@ -50,23 +50,23 @@ class SampledRate:
             latest[1] = now_ms
             latest[2] += amount
 
-    def used(self, now_ms: int, window: Window) -> float:
+    def used(self, now_ms: int, window: QuotaWindow) -> float:
         """All that is remembered."""
         samples = self._samples
         while samples and now_ms - samples[0][1] >= window.span_ms:
             del samples[0]
         return sum(sample[2] for sample in samples)
 
-    def elapsed_ms(self, now_ms: int, window: Window) -> int:
+    def elapsed_ms(self, now_ms: int, window: QuotaWindow) -> int:
         """The time in which it was used."""
         elapsed = now_ms - int(self._samples[0][0]) if self._samples else 0
         missing = window.samples - 1 - elapsed // window.size_ms
         return max(elapsed + max(missing, 0) * window.size_ms, 1)
 
-    def per_second(self, now_ms: int, window: Window) -> float:
+    def per_second(self, now_ms: int, window: QuotaWindow) -> float:
         return self.used(now_ms, window) * 1000 / self.elapsed_ms(now_ms, window)
 
-    def throttle_ms(self, limit: float, now_ms: int, window: Window) -> int:
+    def throttle_ms(self, limit: float, now_ms: int, window: QuotaWindow) -> int:
         """How long nothing more may be used, so that the rate comes down to the limit; 0 if it is.
 
         A rate R over a time T falls to the limit L when T has grown by (R - L) / L * T.

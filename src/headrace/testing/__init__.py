@@ -1,8 +1,9 @@
-"""For tests, ours and yours: a broker in one line, a clock that jumps, a disk that loses bytes.
+"""For tests, ours and yours: a broker in one line, and an outside world that obeys a test.
 
 `Broker` is a real broker process, `Cluster` several with their ZooKeeper; `VirtualClock` and
 `MemoryDisk` stand in for the outside world in tests of code that takes a clock or a disk as an
-argument.
+argument. `SimulatedLoop` and `SimulatedNetwork` run many programs in one process, on the events of
+a `Schedule` whose order a seed decides; `RandomStreams` are their random numbers.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from headrace.testing.broker import Broker, BrokerFailed
     from headrace.testing.cluster import Cluster, ClusterBroker
     from headrace.testing.memory_disk import MemoryDisk, SimulatedCrash
+    from headrace.testing.random_streams import RandomStreams
+    from headrace.testing.schedule import Schedule
+    from headrace.testing.simulated_loop import SimulatedLoop
+    from headrace.testing.simulated_network import SimulatedNetwork, Weather
     from headrace.testing.virtual_clock import VirtualClock
 
 __all__ = [
@@ -21,8 +26,13 @@ __all__ = [
     "Cluster",
     "ClusterBroker",
     "MemoryDisk",
+    "RandomStreams",
+    "Schedule",
     "SimulatedCrash",
+    "SimulatedLoop",
+    "SimulatedNetwork",
     "VirtualClock",
+    "Weather",
 ]
 
 _HOMES = {
@@ -31,8 +41,13 @@ _HOMES = {
     "Cluster": "cluster",
     "ClusterBroker": "cluster",
     "MemoryDisk": "memory_disk",
+    "RandomStreams": "random_streams",
+    "Schedule": "schedule",
     "SimulatedCrash": "memory_disk",
+    "SimulatedLoop": "simulated_loop",
+    "SimulatedNetwork": "simulated_network",
     "VirtualClock": "virtual_clock",
+    "Weather": "simulated_network",
 }
 
 

@@ -128,7 +128,7 @@ class Cluster:
             if not self.brokers:
                 self.brokers = [self._make(broker_id) for broker_id in self._of_one]
             _all_at_once(broker.start for broker in self.brokers)
-            self._await_acquaintance()
+            self._await_known_by_all()
         except BaseException:
             self.kill()
             self._remove_data()
@@ -171,10 +171,10 @@ class Cluster:
         broker = self._make(broker_id)
         self.brokers.append(broker)
         broker.start()
-        self._await_acquaintance()
+        self._await_known_by_all()
         return broker
 
-    def _await_acquaintance(self) -> None:
+    def _await_known_by_all(self) -> None:
         """A broker answers before all others have heard of it, and they before it of them."""
         living = [broker for broker in self.brokers if broker.running]
         deadline = time.monotonic() + _ACQUAINTANCE_S

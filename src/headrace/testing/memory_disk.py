@@ -32,12 +32,12 @@ from random import Random
 from typing import Final
 
 from headrace.testing.unsynced import (
-    Change,
     Data,
     Folder,
     Journal,
     Node,
     Slot,
+    UnsyncedChange,
     Write,
     surviving_tree,
 )
@@ -321,7 +321,7 @@ class MemoryDisk:
             raise _error(errno.ENOSPC, path)
 
     def _change(self, *edits: tuple[Folder, str, Node | None]) -> None:
-        self._journal.add(Change(edits))
+        self._journal.add(UnsyncedChange(edits))
 
     def _seen(self, path: str) -> Node | None:
         """What is at the path, if anything. A broken drive says so instead of "nothing"."""

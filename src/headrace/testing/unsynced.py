@@ -106,7 +106,7 @@ Node: TypeAlias = Data | Folder
 Slot: TypeAlias = tuple[Folder, str]
 
 
-class Change(NamedTuple):
+class UnsyncedChange(NamedTuple):
     """One atomic change of names: what each slot holds after it."""
 
     edits: Sequence[tuple[Folder, str, Node | None]]
@@ -120,9 +120,9 @@ class Journal:
     """The changes of names that are not durable yet, in their order."""
 
     def __init__(self) -> None:
-        self._changes: list[Change] = []
+        self._changes: list[UnsyncedChange] = []
 
-    def add(self, change: Change) -> None:
+    def add(self, change: UnsyncedChange) -> None:
         for folder, name, node in change.edits:
             _set(folder.entries, name, node)
         self._changes.append(change)
@@ -130,8 +130,8 @@ class Journal:
     def commit(self, folder: Folder) -> None:
         """Make durable what touches the folder, and before it what that builds on."""
         needed: set[Slot] = set()
-        due: list[Change] = []
-        later: list[Change] = []
+        due: list[UnsyncedChange] = []
+        later: list[UnsyncedChange] = []
         for change in reversed(self._changes):
             slots = change.slots
             if slots & needed or any(touched is folder for touched, _ in slots):

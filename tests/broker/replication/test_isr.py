@@ -16,7 +16,7 @@ import pytest
 
 from headrace.broker.membership.isr import IsrKeeper
 from headrace.broker.membership.metadata import Metadata
-from headrace.broker.membership.session import Session
+from headrace.broker.membership.session import TreeSession
 from headrace.broker.storage.storage import Storage
 from headrace.cluster import store
 from headrace.cluster.broker_config import BrokerConfig
@@ -114,7 +114,7 @@ async def shop(folder: Path) -> AsyncIterator[Shop]:
         storage = Storage([directory], clock, loop, executor, broker_id=1)
         metadata = Metadata(
             1,
-            Session(tree, executor),
+            TreeSession(tree, executor),
             store.load_image(tree),
             BrokerConfig({}),
             storage,

@@ -15,6 +15,7 @@ from headrace.records.batch import BatchHeader, read_header, split_batches
 from headrace.records.control import parse_control
 from headrace.records.record import iterate
 from headrace.replica.partition import Partition
+from headrace.testing.simulated_network import SimulatedCall
 from headrace.types import TopicPartition
 from headrace.wire.messages.fetch import FetchRequest
 from headrace.wire.messages.produce import ProduceRequest
@@ -22,7 +23,6 @@ from tests.simulation.cluster.committed import Batch, CommittedLog
 from tests.simulation.cluster.law import Law
 from tests.simulation.cluster.promises import Promises
 from tests.simulation.failure import check
-from tests.simulation.network import Call
 from tests.simulation.reading import VisibleRecord
 
 _READ_COMMITTED: Final = 1
@@ -74,7 +74,7 @@ class Answers:
         self._acknowledged: list[Acknowledged] = []
         self._reads: list[Read] = []
 
-    def note(self, call: Call, response: Any, replicas: Mapping[Any, Partition]) -> None:
+    def note(self, call: SimulatedCall, response: Any, replicas: Mapping[Any, Partition]) -> None:
         """An answer to a client leaves a broker that has these replicas."""
         if isinstance(call.request, FetchRequest):
             topic = call.request.topics[0]
@@ -105,7 +105,7 @@ class Answers:
             for read in reads:
                 self._check_read(read)
 
-    def _note_acknowledged(self, call: Call, response: Any) -> None:
+    def _note_acknowledged(self, call: SimulatedCall, response: Any) -> None:
         for topic, answers in zip(call.request.topic_data, response.responses, strict=True):
             for data, answer in zip(topic.partition_data, answers.partition_responses, strict=True):
                 if answer.error_code == Error.NONE:
@@ -117,7 +117,7 @@ class Answers:
                         )
                     )
 
-    def _note_read(self, call: Call, response: Any) -> None:
+    def _note_read(self, call: SimulatedCall, response: Any) -> None:
         request: FetchRequest = call.request
         asked = request.topics[0].partitions[0]
         where = TopicPartition(request.topics[0].topic, asked.partition)
@@ -143,7 +143,7 @@ class Answers:
                     )
                 )
 
-    def _check_range(self, call: Call, where: TopicPartition, offset: int) -> None:
+    def _check_range(self, call: SimulatedCall, where: TopicPartition, offset: int) -> None:
         committed, state = self._committed.get(where), self._law.states.get(where)
         server = server_of(call)
         if committed is None or state is None or state.leader != server:
@@ -236,7 +236,7 @@ def _identity(header: BatchHeader) -> tuple[int, int, int]:
     return header.producer_id, header.producer_epoch, header.base_sequence
 
 
-def server_of(call: Call) -> int:
+def server_of(call: SimulatedCall) -> int:
     """The broker that a client has asked."""
     link: Any = call.connection
     return int(link.server[1:])

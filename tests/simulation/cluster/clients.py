@@ -16,17 +16,17 @@ from headrace.errors import Error
 from headrace.records.batch import split_batches
 from headrace.records.control import parse_control
 from headrace.records.record import iterate
+from headrace.testing.schedule import Alarm, Schedule
+from headrace.testing.simulated_network import Link, SimulatedNetwork, errors_in
 from headrace.types import TopicPartition
 from headrace.wire.messages.fetch import FetchRequest
 from headrace.wire.messages.find_coordinator import FindCoordinatorRequest
 from headrace.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from headrace.wire.messages.produce import ProduceRequest
 from tests.simulation.broker import Read, ReadReply
-from tests.simulation.cluster.network import ClusterNetwork, Link, errors_in
 from tests.simulation.cluster.programs import fetch_request
 from tests.simulation.processes import Ask, Life, Sleep, Stopped
 from tests.simulation.reading import VisibleRecord
-from tests.simulation.schedule import Alarm, Schedule
 
 _PAUSE_MS: Final = 100
 _METADATA_VERSION: Final = 12
@@ -126,7 +126,7 @@ class ClusterProcess:
     def __init__(
         self,
         name: str,
-        network: ClusterNetwork,
+        network: SimulatedNetwork,
         schedule: Schedule,
         rng: Random,
         brokers: Callable[[], Sequence[str]],

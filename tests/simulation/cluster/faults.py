@@ -50,7 +50,7 @@ def _for_a_while(
     delay_ms = rng.randrange(200, longest_ms)
 
     def mend() -> None:
-        world.network.mend(pairs)
+        world.network.heal(pairs)
         world.keeper.look_at_links()
 
     world.schedule.after(delay_ms, "a cut is mended", mend)

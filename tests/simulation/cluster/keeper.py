@@ -34,8 +34,8 @@ from headrace.coordination.tree import (
     Set,
     Unreachable,
 )
-from tests.simulation.cluster.loop import SimulatedLoop, outcome
-from tests.simulation.schedule import Alarm, Schedule
+from headrace.testing.schedule import Alarm, Schedule
+from headrace.testing.simulated_loop import SimulatedLoop, outcome
 
 T = TypeVar("T")
 

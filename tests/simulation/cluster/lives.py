@@ -31,13 +31,13 @@ from headrace.cluster.controller import Controllership
 from headrace.cluster.image import Endpoint
 from headrace.coordination.tree import Op
 from headrace.testing import MemoryDisk
+from headrace.testing.random_streams import RandomStreams
+from headrace.testing.schedule import Schedule
+from headrace.testing.simulated_loop import DiskThreads, SimulatedLoop
+from headrace.testing.simulated_network import Link, Served, ServerConnection, SimulatedNetwork
 from headrace.wire.registry import by_key
 from headrace.wire.schema import info
-from tests.simulation.cluster.chance import Chance
 from tests.simulation.cluster.keeper import Keeper, SimulatedTree, TreeThreads
-from tests.simulation.cluster.loop import DiskThreads, SimulatedLoop
-from tests.simulation.cluster.network import ClusterNetwork, Link, Served, ServerConnection
-from tests.simulation.schedule import Schedule
 from tests.simulation.storage import PATH, KillableDisk
 
 _VERSIONS: Final = {handler.key: handler.versions[1] for handler in HANDLERS}
@@ -124,9 +124,9 @@ class BrokerLife(Served):
         disk: BrokerDisk,
         clock: MachineClock,
         keeper: Keeper,
-        network: ClusterNetwork,
+        network: SimulatedNetwork,
         schedule: Schedule,
-        chance: Chance,
+        chance: RandomStreams,
     ) -> None:
         self.id = broker_id
         self.name = f"b{broker_id}"
@@ -134,7 +134,7 @@ class BrokerLife(Served):
         self.clock = clock
         self.network = network
         self.rng = chance.of("broker", broker_id)
-        self.loop = SimulatedLoop(self.name, schedule)  # type: ignore[abstract]
+        self.loop = SimulatedLoop(self.name, schedule)
         self.running: RunningBroker | None = None
         self.fault: BaseException | None = None  # why it ended by itself
         self.tree: SimulatedTree | None = None

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.errors import Error
+from headrace.testing.simulated_network import SimulatedCall
 from headrace.types import TopicPartition
 from headrace.wire.messages import share_acknowledge as acknowledge_api
 from headrace.wire.messages import share_fetch as fetch_api
@@ -37,7 +38,6 @@ from tests.simulation.cluster.population import Pen, create_request
 from tests.simulation.cluster.programs import CarefulProducer
 from tests.simulation.cluster.settings import TopicPlan
 from tests.simulation.failure import InvariantBroken, check
-from tests.simulation.network import Call
 from tests.simulation.processes import Ask, Life, Sleep, Steps
 
 if TYPE_CHECKING:
@@ -127,13 +127,13 @@ class QueueWitness:
         self._world = world
         on_arrival, on_answer = world.network.on_arrival, world.network.on_answer
 
-        def arrived(call: Call) -> None:
+        def arrived(call: SimulatedCall) -> None:
             # Whoever takes it may not live to answer.
             said = _all_said(call.request)
             self.attempted |= {offset for offset, kind in said.items() if kind in _SETTLES}
             on_arrival(call)
 
-        def heard(life: Any, call: Call, response: Any) -> None:
+        def heard(life: Any, call: SimulatedCall, response: Any) -> None:
             try:
                 if isinstance(call.request, ShareFetchRequest | ShareAcknowledgeRequest):
                     self._on_answer(call, response)
@@ -153,7 +153,7 @@ class QueueWitness:
             if where == QUEUE or where.topic.startswith("__")
         )
 
-    def _on_answer(self, call: Call, response: Any) -> None:
+    def _on_answer(self, call: SimulatedCall, response: Any) -> None:
         request = call.request
         said = _all_said(request)
         if response.error_code:

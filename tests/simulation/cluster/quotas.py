@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from headrace.records.builder import BatchBuilder
+from headrace.testing.schedule import Schedule
+from headrace.testing.simulated_network import SimulatedCall
 from headrace.types import TopicPartition
 from headrace.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -29,10 +31,8 @@ from tests.simulation.cluster.clients import end_of
 from tests.simulation.cluster.programs import Surroundings, fetch_request, produce_request
 from tests.simulation.cluster.settings import PLAIN, QUOTA_WINDOWS
 from tests.simulation.failure import InvariantBroken
-from tests.simulation.network import Call
 from tests.simulation.processes import Ask, Life, Sleep
 from tests.simulation.producers import first_error
-from tests.simulation.schedule import Schedule
 
 WRITER: Final = "c/greedy-writer"
 READER: Final = "c/greedy-reader"
@@ -131,18 +131,18 @@ class QuotaWitness:
     # -- the judgement ----------------------------------------------------------------------------
 
     def beside(
-        self, on_answer: Callable[[Any, Call, Any], None], schedule: Schedule
-    ) -> Callable[[Any, Call, Any], None]:
+        self, on_answer: Callable[[Any, SimulatedCall, Any], None], schedule: Schedule
+    ) -> Callable[[Any, SimulatedCall, Any], None]:
         """Hear of every answer, and let the other witness hear of it too."""
 
-        def heard(life: Any, call: Call, response: Any) -> None:
+        def heard(life: Any, call: SimulatedCall, response: Any) -> None:
             if call.client_id in LIMITS and self.since_ms >= 0:
                 self._on_answer(life, call, response, schedule.now_ms)
             on_answer(life, call, response)
 
         return heard
 
-    def _on_answer(self, life: Any, call: Call, response: Any, now_ms: int) -> None:
+    def _on_answer(self, life: Any, call: SimulatedCall, response: Any, now_ms: int) -> None:
         size = _size(call.request, response)
         if size < 0:
             return

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from random import Random
 
-from tests.simulation.cluster.chance import Chance
+from headrace.testing.random_streams import RandomStreams
 
 
 class Kind(Enum):
@@ -59,7 +59,7 @@ class Upheaval:
 
 
 def plan(
-    chance: Chance, first_ms: int, last_ms: int, pause_ms: int, kinds: Collection[Kind]
+    chance: RandomStreams, first_ms: int, last_ms: int, pause_ms: int, kinds: Collection[Kind]
 ) -> list[Upheaval]:
     """What happens between two moments, about every `pause_ms`."""
     rng = chance.of("upheavals")

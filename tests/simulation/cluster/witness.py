@@ -30,6 +30,7 @@ from typing import Any, Final
 
 from headrace.coordinator.host import HostState
 from headrace.replica.partition import Partition
+from headrace.testing.simulated_network import SimulatedCall
 from headrace.types import TopicPartition
 from headrace.wire.messages.fetch import FetchRequest
 from headrace.wire.messages.offset_fetch import OffsetFetchRequest
@@ -42,7 +43,6 @@ from tests.simulation.cluster.law import Law, State
 from tests.simulation.cluster.lives import BrokerLife
 from tests.simulation.cluster.promises import Promises
 from tests.simulation.failure import InvariantBroken, check, fail
-from tests.simulation.network import Call
 from tests.simulation.offsets_ledger import OffsetsLedger
 from tests.simulation.transactions_ledger import TransactionsLedger
 
@@ -104,11 +104,11 @@ class Witness:
 
     # What goes over the wire.
 
-    def on_arrival(self, call: Call) -> None:
+    def on_arrival(self, call: SimulatedCall) -> None:
         if call.client_id[0] == "c":
             self.offsets.on_arrival(call)
 
-    def on_answer(self, life: BrokerLife, call: Call, response: Any) -> None:
+    def on_answer(self, life: BrokerLife, call: SimulatedCall, response: Any) -> None:
         # Whatever the answer tells is true by now, and the broker may not see the end of its turn.
         self._look_at_replicas(life)
         request = call.request
@@ -126,7 +126,7 @@ class Witness:
             self.offsets.on_answer(call, response)
             self.transactions.on_answer(call, response)
 
-    def _is_answered_by_leader(self, call: Call) -> bool:
+    def _is_answered_by_leader(self, call: SimulatedCall) -> bool:
         """A coordinator that was deposed and does not know yet may tell what was true before."""
         leaders = {
             state.leader

@@ -20,16 +20,17 @@ from typing import Any, Final, cast
 
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.records.batch import read_header
+from headrace.testing.random_streams import RandomStreams
+from headrace.testing.schedule import Schedule
+from headrace.testing.simulated_loop import SimulatedLoop
+from headrace.testing.simulated_network import SimulatedNetwork, Weather
 from headrace.types import TopicPartition
 from tests.simulation.applications import INPUT
 from tests.simulation.catalogue import Catalogue, Topic
 from tests.simulation.cluster import faults
-from tests.simulation.cluster.chance import Chance
 from tests.simulation.cluster.keeper import Keeper
 from tests.simulation.cluster.law import State
 from tests.simulation.cluster.lives import BrokerDisk, BrokerLife, MachineClock, data_disk
-from tests.simulation.cluster.loop import SimulatedLoop
-from tests.simulation.cluster.network import ClusterNetwork
 from tests.simulation.cluster.population import CHAIN, Population
 from tests.simulation.cluster.queues import QueueWitness
 from tests.simulation.cluster.quotas import QuotaWitness
@@ -38,9 +39,7 @@ from tests.simulation.cluster.upheavals import LOSES_POWER, Kind, Upheaval, plan
 from tests.simulation.cluster.verdict import check_end
 from tests.simulation.cluster.witness import Witness
 from tests.simulation.failure import InvariantBroken, fail
-from tests.simulation.network import Weather
 from tests.simulation.producers import Attempt
-from tests.simulation.schedule import Schedule
 
 CALM_MS: Final = 3_000
 STORM_MS: Final = 24_000
@@ -100,7 +99,7 @@ class ClusterWorld:
     ) -> None:
         self.seed = seed
         self.schedule = Schedule(seed)
-        self.chance = Chance(seed)
+        self.chance = RandomStreams(seed)
         self.settings: Settings = draw_settings(self.chance.of("settings"))
         self.is_closing = False
         self.quotas = quotas
@@ -113,7 +112,7 @@ class ClusterWorld:
             loss=rng.choice((0, 0, 0.005, 0.02)),
             repeats=rng.choice((0, 0.02, 0.08)),
         )
-        self.network = ClusterNetwork(
+        self.network = SimulatedNetwork(
             self.schedule, self.chance, Weather() if fair_weather else weather
         )
         self.keeper = Keeper(
@@ -396,7 +395,7 @@ class ClusterWorld:
         """No more faults from here on."""
         self.tell("everything heals")
         self.network.weather = Weather()
-        self.network.mend(list(self.network.cuts))
+        self.network.heal(list(self.network.cuts))
         for machine in self.machines.values():
             machine.wants_to_run = True
             faults.resume(self, machine)

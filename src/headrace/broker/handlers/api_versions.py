@@ -48,10 +48,10 @@ def handle(
             return ApiVersionsResponse(error_code=Error.INVALID_REQUEST, api_keys=[])
         call.connection.software = f"{name} {version}"
     image = metadata.image
-    untold = () if image.configs[OwnerKind.CLIENT_METRICS] else _TELEMETRY
+    hidden = () if image.configs[OwnerKind.CLIENT_METRICS] else _TELEMETRY
     keys = []
     for handler in served:
-        if handler.key in untold:
+        if handler.key in hidden:
             continue
         lowest, highest = handler.advertised or handler.versions
         keys.append(ApiVersion(api_key=handler.key, min_version=lowest, max_version=highest))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from headrace.broker.machine import Machine
     from headrace.broker.membership.metadata import Metadata
     from headrace.broker.net.call import Call
-    from headrace.broker.telemetry.store import ClientMetrics
+    from headrace.broker.telemetry.store import TelemetryStore
 
 ACCEPTED: Final = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)
 # After these a client must learn its subscription anew, and need not wait for that.
@@ -36,7 +36,7 @@ _ASK_AGAIN: Final = (Error.UNKNOWN_SUBSCRIPTION_ID, Error.UNSUPPORTED_COMPRESSIO
 
 def handle(
     metadata: Metadata,
-    telemetry: ClientMetrics,
+    telemetry: TelemetryStore,
     machine: Machine,
     request: GetTelemetrySubscriptionsRequest,
     call: Call,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from headrace.broker.membership.metadata import Metadata
     from headrace.broker.net.call import Call
     from headrace.broker.net.inspections import Inspections
-    from headrace.broker.telemetry.store import ClientInstance, ClientMetrics
+    from headrace.broker.telemetry.store import ClientInstance, TelemetryStore
     from headrace.runtime.clock import Clock
 
 _MOST_UNPACKED: Final = 16  # times what is accepted packed: no bomb gets further
@@ -43,7 +43,7 @@ _TIMEOUT_MS: Final = 30_000
 
 def handle(
     metadata: Metadata,
-    telemetry: ClientMetrics,
+    telemetry: TelemetryStore,
     inspections: Inspections,
     clock: Clock,
     request: PushTelemetryRequest,
@@ -91,7 +91,7 @@ def _rejected(
 
 
 def _unreadable(
-    telemetry: ClientMetrics, call: Call, fault: CorruptData, client: ClientInstance
+    telemetry: TelemetryStore, call: Call, fault: CorruptData, client: ClientInstance
 ) -> PushTelemetryResponse:
     telemetry.failed += 1
     return _rejected(call, ClientFault(Error.INVALID_RECORD, str(fault)), client)
@@ -109,7 +109,7 @@ def _read(request: PushTelemetryRequest, limit: int) -> Steps[list[Point]]:
 
 def _check(
     metadata: Metadata,
-    telemetry: ClientMetrics,
+    telemetry: TelemetryStore,
     now_ms: int,
     request: PushTelemetryRequest,
     call: Call,

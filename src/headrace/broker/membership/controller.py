@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final
 
-from headrace.broker.membership.metadata import Deposed
+from headrace.broker.membership.metadata import ControllerMoved
 from headrace.broker.watching import logs
 from headrace.broker.watching.durations import Durations
 from headrace.cluster import layout, store
@@ -46,7 +46,7 @@ from headrace.types import NO_LEADER
 
 if TYPE_CHECKING:
     from headrace.broker.membership.metadata import Metadata
-    from headrace.broker.membership.session import Session
+    from headrace.broker.membership.session import TreeSession
     from headrace.runtime.clock import Clock
 
 Duty = Callable[[], Awaitable[None]]
@@ -58,7 +58,9 @@ _SWEEP_S: Final = 5.0
 class Controller:
     """See the module."""
 
-    def __init__(self, broker_id: int, session: Session, metadata: Metadata, clock: Clock) -> None:
+    def __init__(
+        self, broker_id: int, session: TreeSession, metadata: Metadata, clock: Clock
+    ) -> None:
         self.held: Controllership | None = None
         self._broker_id = broker_id
         self._session = session
@@ -149,7 +151,7 @@ class Controller:
         """Do a duty; False if it should be tried again soon."""
         try:
             await duty()
-        except Deposed as fault:
+        except ControllerMoved as fault:
             self._resign(str(fault))
         except SessionLost:
             return True  # The next session wakes us.
@@ -193,7 +195,7 @@ class Controller:
         controller_id = self._metadata.image.controller_id
         if controller_id == self._broker_id:
             # Whoever holds the id now holds its directories: that controller was its earlier life.
-            await self._session.call(self._depose_earlier_life)
+            await self._session.call(self._fence_earlier_life)
         elif controller_id != NO_CONTROLLER:
             return
         now_ms = self._clock.now_ms()
@@ -213,7 +215,7 @@ class Controller:
         )
         await self._metadata.learn([ControllerChanged(self._broker_id)])
 
-    def _depose_earlier_life(self, tree: Tree) -> None:
+    def _fence_earlier_life(self, tree: Tree) -> None:
         try:
             node = tree.get(layout.CONTROLLER)
             if store.read_controller_id(tree) == self._broker_id:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HINTED: Final = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
 
 
-class Node(NamedTuple):
+class LeaderNode(NamedTuple):
     """Where a broker is, on the listener that the client uses."""
 
     node_id: int
@@ -35,11 +35,11 @@ def leader_of(metadata: Metadata, topic: str, index: int) -> tuple[int, int]:
     return image.leader, image.leader_epoch
 
 
-def nodes(metadata: Metadata, call: Call, leaders: Iterable[int]) -> Iterator[Node]:
+def nodes(metadata: Metadata, call: Call, leaders: Iterable[int]) -> Iterator[LeaderNode]:
     """The addresses of these brokers, each once, as far as they are known."""
     listener = call.connection.listener.name
     for leader in dict.fromkeys(leaders):
         registered = metadata.image.brokers.get(leader)
         endpoint = None if registered is None else registered.endpoints.get(listener)
         if registered is not None and endpoint is not None:
-            yield Node(leader, endpoint.host, endpoint.port, registered.rack)
+            yield LeaderNode(leader, endpoint.host, endpoint.port, registered.rack)

@@ -32,7 +32,7 @@ from headrace.errors import ClientFault, ConfigError, HeadraceError
 
 if TYPE_CHECKING:
     from headrace.broker.membership.metadata import Metadata
-    from headrace.broker.membership.session import Session
+    from headrace.broker.membership.session import TreeSession
     from headrace.coordination.tree import Event
     from headrace.runtime.clock import Clock
 
@@ -46,7 +46,7 @@ class Membership:
 
     def __init__(
         self,
-        session: Session,
+        session: TreeSession,
         metadata: Metadata,
         clock: Clock,
         *,

@@ -37,6 +37,7 @@ from headrace.coordination.tree import (
     BadVersion,
     Create,
     Delete,
+    NodeChange,
     NodeEvent,
     NodeExists,
     NoNode,
@@ -47,13 +48,12 @@ from headrace.coordination.tree import (
     StoreFailed,
     Unreachable,
 )
-from headrace.coordination.tree import Change as NodeChange
 from headrace.errors import ClientFault, CorruptData, Error, HeadraceError
 from headrace.runtime.disk import is_passing
 from headrace.types import TopicPartition
 
 if TYPE_CHECKING:
-    from headrace.broker.membership.session import Session
+    from headrace.broker.membership.session import TreeSession
     from headrace.broker.storage.storage import Storage
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.cluster.controller import Controllership
@@ -72,7 +72,7 @@ Decision = Callable[[ClusterImage], Sequence[Change]]
 again, from the beginning, when another broker was faster."""
 
 
-class Deposed(HeadraceError):
+class ControllerMoved(HeadraceError):
     """The decision of a controller was refused: another broker is the controller now."""
 
 
@@ -82,7 +82,7 @@ class Metadata:
     def __init__(
         self,
         broker_id: int,
-        session: Session,
+        session: TreeSession,
         image: ClusterImage,
         config: BrokerConfig,
         storage: Storage,
@@ -120,7 +120,7 @@ class Metadata:
     ) -> Sequence[Change]:
         """Make a decision true everywhere, or raise what `decide` raises.
 
-        A controller's decision is refused with Deposed if it is not the controller any more. A
+        ControllerMoved rejects the decision of one that is not the controller any more. A
         ClientFault says that the tree cannot be reached, or that others were faster every time.
         """
         async with self._changing:
@@ -149,8 +149,8 @@ class Metadata:
                 await self._write([*self._forget_notes(), *ops, *notes])
             except (BadVersion, NodeExists, NoNode, NotEmpty, OutcomeUnknown) as fault:
                 if fault.path == layout.CONTROLLER_EPOCH and not isinstance(fault, OutcomeUnknown):
-                    raise Deposed(str(fault)) from fault
-                await self._read_anew(ops)
+                    raise ControllerMoved(str(fault)) from fault
+                await self._reread(ops)
                 if not all(_is_true(self.image, change) for change in part):
                     return False
             else:
@@ -209,7 +209,7 @@ class Metadata:
         try:
             await self._session.call(lambda tree: tree.multi(ops))
         except (SessionLost, Unreachable) as fault:
-            raise _come_again(fault) from fault
+            raise _not_controller(fault) from fault
         except StoreFailed as fault:
             raise ClientFault(Error.KAFKA_STORAGE_ERROR, str(fault)) from fault
 
@@ -248,11 +248,11 @@ class Metadata:
         async with self._changing:
             await self._apply(changes)
 
-    async def _read_anew(self, ops: Sequence[Op]) -> None:
+    async def _reread(self, ops: Sequence[Op]) -> None:
         try:
             await self._read(roots_of(NodeEvent(NodeChange.CHANGED, op.path) for op in ops))
         except (SessionLost, Unreachable) as fault:
-            raise _come_again(fault) from fault
+            raise _not_controller(fault) from fault
 
     async def _read(self, roots: Sequence[str]) -> None:
         if not roots:
@@ -465,7 +465,7 @@ async def _in_slices(steps: Iterable[None]) -> None:
             slice_ends = loop.time() + _SLICE_S
 
 
-def _come_again(fault: Exception) -> ClientFault:
+def _not_controller(fault: Exception) -> ClientFault:
     """What a client is told when the tree cannot be asked: every client tries again for this."""
     return ClientFault(Error.NOT_CONTROLLER, f"the cluster's state cannot be changed now: {fault}")
 

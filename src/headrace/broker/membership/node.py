@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class LocalNode:
     """The directories are locked and known to be ours; `open_tree` opens a further session."""
 
     broker_id: int
@@ -45,7 +45,7 @@ class Node:
     open_tree: Callable[[], Tree]
 
 
-def open_node(config: BrokerConfig, machine: Machine) -> Node:
+def open_node(config: BrokerConfig, machine: Machine) -> LocalNode:
     """Take possession of everything; blocks until ZooKeeper answers."""
     disk = machine.open_disk()
     paths = [os.path.abspath(path) for path in config.log_dirs]
@@ -67,7 +67,7 @@ def open_node(config: BrokerConfig, machine: Machine) -> Node:
     except BaseException:
         tree.close()
         raise
-    return Node(broker_id, directories, tree, open_tree)
+    return LocalNode(broker_id, directories, tree, open_tree)
 
 
 def _open_directories(
@@ -96,7 +96,7 @@ def _generated_id(config: BrokerConfig, tree: Tree) -> int:
 
 
 def registration(
-    config: BrokerConfig, node: Node, listeners: list[Listener], epoch: int
+    config: BrokerConfig, node: LocalNode, listeners: list[Listener], epoch: int
 ) -> BrokerRegistration:
     """This broker as others are told to reach it; port 0 has become a real one by now."""
     ports = {listener.name: listener.port for listener in listeners}

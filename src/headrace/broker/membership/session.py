@@ -17,7 +17,7 @@ from headrace.coordination.tree import SessionLost, Tree
 T = TypeVar("T")
 
 
-class Session:
+class TreeSession:
     """The present session, or none while a new one is being opened."""
 
     def __init__(self, tree: Tree, executor: Executor) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headrace.broker.metrics.declaration import COUNTER, GAUGE, Metric, Reading, Sources, family
-from headrace.broker.telemetry.store import CLIENT_LABELS, ClientMetrics
+from headrace.broker.telemetry.store import CLIENT_LABELS, TelemetryStore
 
 
 def client_families(sources: Sources) -> Iterator[str]:
@@ -27,7 +27,7 @@ def client_families(sources: Sources) -> Iterator[str]:
         yield from family(metric, sources)
 
 
-def _readings(telemetry: ClientMetrics, name: str) -> Iterator[tuple[dict[str, str], float]]:
+def _readings(telemetry: TelemetryStore, name: str) -> Iterator[tuple[dict[str, str], float]]:
     for client in telemetry.clients():
         about = dict(zip(CLIENT_LABELS, client.labels, strict=True))
         for labels, value in client.values_of(name):

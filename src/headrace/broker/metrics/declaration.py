@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headrace.broker.net.dispatch import Dispatcher
     from headrace.broker.net.listener import Listener
     from headrace.broker.storage.cleaner import LogCleaner
-    from headrace.broker.telemetry.store import ClientMetrics
+    from headrace.broker.telemetry.store import TelemetryStore
 
 
 class MetricType(Enum):
@@ -57,7 +57,7 @@ class Sources:
     dispatcher: Dispatcher
     cleaner: LogCleaner
     role: ClusterRole | None
-    telemetry: ClientMetrics
+    telemetry: TelemetryStore
     load: LoadMeter
     started_ms: int
     state: int = 3

@@ -19,7 +19,7 @@ from headrace.cluster.client_quotas import IP, all_quotas, entity_of
 from headrace.cluster.image import ConfigChanged, changes_broker_configs
 from headrace.quotas.connections import UNLIMITED, ConnectionRates
 from headrace.quotas.limits import CONNECTION_CREATION_RATE, Limits
-from headrace.quotas.rates import Window
+from headrace.quotas.rates import QuotaWindow
 
 if TYPE_CHECKING:
     from headrace.broker.net.connection import Connection
@@ -44,7 +44,7 @@ class ConnectionGate:
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         settings = config()
-        window = Window(
+        window = QuotaWindow(
             settings.get_int("quota.window.num"),
             settings.get_int("quota.window.size.seconds") * 1000,
         )

@@ -30,7 +30,7 @@ from headrace.quotas.limits import (
     Entity,
     Limits,
 )
-from headrace.quotas.rates import Window
+from headrace.quotas.rates import QuotaWindow
 
 if TYPE_CHECKING:
     from headrace.broker.net.call import Call
@@ -118,10 +118,10 @@ class Quotas:
         clock: Clock,
         timer_ns: Callable[[], int] = perf_counter_ns,
     ) -> None:
-        window = Window(
+        window = QuotaWindow(
             config.get_int("quota.window.num"), config.get_int("quota.window.size.seconds") * 1000
         )
-        changes = Window(
+        changes = QuotaWindow(
             config.get_int("controller.quota.window.num"),
             config.get_int("controller.quota.window.size.seconds") * 1000,
         )

@@ -83,7 +83,7 @@ class ClientInstance:
         return True
 
 
-class ClientMetrics:
+class TelemetryStore:
     """All clients of one broker, the one that was silent longest first."""
 
     def __init__(self) -> None:

@@ -10,11 +10,11 @@ from headrace.coordination.tree import TreeError
 from headrace.errors import ClientFault, Error
 
 if TYPE_CHECKING:
-    from headrace.broker.membership.session import Session
+    from headrace.broker.membership.session import TreeSession
 
 
 class ProducerIds:
-    def __init__(self, session: Session, broker_id: int) -> None:
+    def __init__(self, session: TreeSession, broker_id: int) -> None:
         self._session = session
         self._broker_id = broker_id
         self._block: ProducerIdBlock | None = None

@@ -25,11 +25,11 @@ from headrace.coordination.tree import (
     ANY_VERSION,
     Callback,
     Cancel,
-    Change,
     Create,
     Delete,
     InvalidNode,
     Node,
+    NodeChange,
     NodeEvent,
     NodeExists,
     Op,
@@ -67,10 +67,10 @@ _AHEAD: Final = 4
 """How many such requests are in flight."""
 _LOOK_AGAIN_S: Final = 1.0
 _CHANGES: Final = {
-    1: Change.CREATED,
-    2: Change.DELETED,
-    3: Change.CHANGED,
-    4: Change.CHILDREN_CHANGED,
+    1: NodeChange.CREATED,
+    2: NodeChange.DELETED,
+    3: NodeChange.CHANGED,
+    4: NodeChange.CHILDREN_CHANGED,
 }
 _GONE: Final = "the session has ended; open a new one"
 _BROKEN: Final = (
@@ -217,9 +217,9 @@ class ZooKeeperTree:
         if change is None:
             return  # the end of a watch, which nobody asks for
         events = [NodeEvent(change, path)]
-        if change in (Change.CREATED, Change.DELETED) and path != "/":
+        if change in (NodeChange.CREATED, NodeChange.DELETED) and path != "/":
             # A recursive watch leaves out what follows from this.
-            events.append(NodeEvent(Change.CHILDREN_CHANGED, parent_of(path)))
+            events.append(NodeEvent(NodeChange.CHILDREN_CHANGED, parent_of(path)))
         self._watches.enqueue(events)
         self._session.deliver_later(self._watches.deliver)
 

@@ -1,6 +1,6 @@
-"""The event loop of one simulated broker: asyncio's own tasks and futures, on virtual time.
+"""The event loop of one simulated process: asyncio's own tasks and futures, on virtual time.
 
-The shell of a broker is written for asyncio. Here it runs unchanged: what is ready runs in one
+A program that is written for asyncio runs here unchanged: what is ready runs in one
 event of the world's schedule, timers are events of their own, and a call in a thread is two, one
 that does the work and one that brings its result. A loop can be stopped and go on later, as a
 process does on SIGSTOP and SIGCONT, or end in the middle of anything, as it does on SIGKILL. There
@@ -17,7 +17,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from tests.simulation.schedule import Alarm, Schedule
+from headrace.testing.schedule import Alarm, Schedule
 
 T = TypeVar("T")
 
@@ -43,8 +43,24 @@ class _Timer(asyncio.TimerHandle):
         asyncio.Handle.cancel(self)
 
 
-class SimulatedLoop(asyncio.AbstractEventLoop):
-    """See the module."""
+_Loop: Any = asyncio.AbstractEventLoop
+"""Untyped, because a loop without sockets leaves out most of its methods."""
+
+
+class SimulatedLoop(_Loop):  # type: ignore[misc]
+    """See the module. What happens next is decided by the schedule, which many loops share.
+
+    >>> schedule = Schedule(seed=1)
+    >>> loop = SimulatedLoop("b1", schedule)
+    >>> async def story() -> None:
+    ...     await asyncio.sleep(3600)
+    ...     print("an hour later")
+    >>> with loop.running():
+    ...     task = loop.create_task(story())
+    >>> while schedule.step(until_ms=4_000_000):
+    ...     pass
+    an hour later
+    """
 
     def __init__(self, name: str, schedule: Schedule) -> None:
         self.name = name
@@ -62,7 +78,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def time(self) -> float:
         return self._schedule.elapsed_ms / 1000
 
-    def call_soon(  # type: ignore[override]
+    def call_soon(
         self,
         callback: Callable[..., object],
         *args: Any,
@@ -77,7 +93,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
             self._schedule.after(0, self.name, self._turn)
         return handle
 
-    def call_soon_threadsafe(  # type: ignore[override]
+    def call_soon_threadsafe(
         self,
         callback: Callable[..., object],
         *args: Any,
@@ -91,7 +107,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
                 self._turn()
         return handle
 
-    def call_later(  # type: ignore[override]
+    def call_later(
         self,
         delay: float,
         callback: Callable[..., object],
@@ -104,7 +120,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         timer.alarm = self._schedule.after(delay_ms, self.name, lambda: self._ring(timer))
         return timer
 
-    def call_at(  # type: ignore[override]
+    def call_at(
         self,
         when: float,
         callback: Callable[..., object],
@@ -170,12 +186,12 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def create_future(self) -> asyncio.Future[Any]:
         return asyncio.Future(loop=self)
 
-    def create_task(  # type: ignore[override]
+    def create_task(
         self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: Any = None
     ) -> asyncio.Task[T]:
         return asyncio.Task(coro, loop=self, name=name, context=context)
 
-    def run_in_executor(  # type: ignore[override]
+    def run_in_executor(
         self, executor: Threads | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
         done = self.create_future()

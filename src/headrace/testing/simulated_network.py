@@ -15,17 +15,16 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from headrace.broker.net.call import Call as BrokerCall
+from headrace.broker.net.call import Call
 from headrace.errors import Error
 from headrace.log import LogSlice
+from headrace.testing.random_streams import RandomStreams
+from headrace.testing.schedule import Schedule
 from headrace.types import Buffer
 from headrace.wire import decoder
 from headrace.wire.header import decode_response_header, encode_request
 from headrace.wire.registry import by_key
 from headrace.wire.schema import info
-from tests.simulation.cluster.chance import Chance
-from tests.simulation.network import Call, Weather
-from tests.simulation.schedule import Schedule
 
 Reply = Callable[[Any], None]
 """Called with the response, or with None if the connection broke before it came."""
@@ -34,6 +33,32 @@ _REFUSED_AFTER_MS: Final = 20
 _NOTICED_AFTER_MS: Final = 150
 _LATEST_SECOND_MS: Final = 4_000
 _SIZE_BYTES: Final = 4
+
+
+@dataclass(slots=True)
+class Weather:
+    """How bad the network is; all zeros but the delay is a good one."""
+
+    max_delay_ms: int = 5
+    loss: float = 0.0
+    repeats: float = 0.0
+
+
+@dataclass(eq=False, slots=True)
+class SimulatedCall:
+    """A request on its way; `context` is what its client wants to know again by the answer."""
+
+    number: int
+    request: Any
+    version: int
+    client_id: str
+    context: Any
+    connection: Any
+    is_answered: bool = field(default=False, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        return type(self.request).__name__.removesuffix("Request")
 
 
 class Served:
@@ -69,7 +94,7 @@ class Link:
 class ServerConnection:
     """The same connection as the broker has it; answers leave in the order of requests."""
 
-    def __init__(self, link: Link, network: ClusterNetwork, life: Served) -> None:
+    def __init__(self, link: Link, network: SimulatedNetwork, life: Served) -> None:
         self.peer_host = "10.0.0.1"
         self.principal = "ANONYMOUS"
         self.muted_until_ms = 0
@@ -80,21 +105,21 @@ class ServerConnection:
         self.listener = _Listener
         self.life = life
         self.link = link
-        self.calls: dict[int, Call] = {}
+        self.calls: dict[int, SimulatedCall] = {}
         self._network = network
-        self._pending: deque[BrokerCall] = deque()
+        self._pending: deque[Call] = deque()
 
-    def expect(self, call: BrokerCall) -> None:
+    def expect(self, call: Call) -> None:
         self._pending.append(call)
         if call.chunks is not None:
             self._send_what_is_ready()
 
-    def answer_now(self, chunks: Sequence[Any], call: BrokerCall) -> None:
+    def answer_now(self, chunks: Sequence[Any], call: Call) -> None:
         call.chunks = chunks
         self._pending.append(call)
         self._send_what_is_ready()
 
-    def answer_later(self, call: BrokerCall, chunks: Sequence[Any]) -> None:
+    def answer_later(self, call: Call, chunks: Sequence[Any]) -> None:
         call.chunks = chunks
         self._send_what_is_ready()
 
@@ -130,15 +155,15 @@ class ServerConnection:
         self.muted_until_ms = max(self.muted_until_ms, self._network.now_ms + duration_ms)
 
 
-class ClusterNetwork:
+class SimulatedNetwork:
     """All connections of one world."""
 
-    def __init__(self, schedule: Schedule, chance: Chance, weather: Weather) -> None:
+    def __init__(self, schedule: Schedule, chance: RandomStreams, weather: Weather) -> None:
         self.weather = weather
         self.cuts: set[tuple[str, str]] = set()
         self.servers: dict[str, Served] = {}
-        self.on_arrival: Callable[[Call], None] = lambda _: None
-        self.on_answer: Callable[[Served, Call, Any], None] = lambda *_: None
+        self.on_arrival: Callable[[SimulatedCall], None] = lambda _: None
+        self.on_answer: Callable[[Served, SimulatedCall, Any], None] = lambda *_: None
         self.on_refused: Callable[[Served, str], None] = lambda _life, _reason: None
         self._schedule = schedule
         self._chance = chance
@@ -179,13 +204,15 @@ class ClusterNetwork:
         if weather.repeats and rng.random() < weather.repeats and link.client[0] != "b":
             self._repeat(link, call, arrival_ms - now_ms)
 
-    def _frame(self, link: Link, request: Any, version: int, context: Any) -> tuple[Call, bytes]:
+    def _frame(
+        self, link: Link, request: Any, version: int, context: Any
+    ) -> tuple[SimulatedCall, bytes]:
         self._count += 1
         frame = b"".join(encode_request(self._count, link.client, version, request))
-        call = Call(self._count, link, request, version, link.client, context, _never)  # type: ignore[arg-type]
+        call = SimulatedCall(self._count, request, version, link.client, context, link)
         return call, frame[_SIZE_BYTES:]
 
-    def _repeat(self, link: Link, first: Call, delay_ms: int) -> None:
+    def _repeat(self, link: Link, first: SimulatedCall, delay_ms: int) -> None:
         call, frame = self._frame(link, first.request, first.version, first.context)
         other = self.connect(link.client, link.server, late=link.bears_late_repeats)
         if link.bears_late_repeats:
@@ -198,7 +225,7 @@ class ClusterNetwork:
         what = f"{link.client} > {link.server} {call.name} v{call.version}, again"
         self._schedule.after(delay_ms, what, arrive)
 
-    def _arrive(self, link: Link, call: Call, frame: bytes) -> None:
+    def _arrive(self, link: Link, call: SimulatedCall, frame: bytes) -> None:
         if not link.is_delivering:
             return
         if (link.client, link.server) in self.cuts:
@@ -255,7 +282,7 @@ class ClusterNetwork:
             if on_reply is not None:
                 on_reply(response)
 
-        what = f"{link.client} < {link.server} {call.name}{_told(response)}"
+        what = f"{link.client} < {link.server} {call.name}{_errors_shown(response)}"
         self._schedule.after(reply_ms - now_ms, what, arrive)
 
     # Cuts.
@@ -266,7 +293,7 @@ class ClusterNetwork:
     def cut(self, pairs: Iterable[tuple[str, str]]) -> None:
         self.cuts.update(pairs)
 
-    def mend(self, pairs: Iterable[tuple[str, str]]) -> None:
+    def heal(self, pairs: Iterable[tuple[str, str]]) -> None:
         self.cuts.difference_update(pairs)
         self.release()
 
@@ -333,7 +360,7 @@ def errors_in(message: Any) -> list[int]:
     return found
 
 
-def _told(response: Any) -> str:
+def _errors_shown(response: Any) -> str:
     errors = errors_in(response)
     return f": {', '.join(Error(error).name for error in errors)}" if errors else ""
 
@@ -342,7 +369,3 @@ def _joined(chunks: Sequence[Buffer | LogSlice]) -> bytes:
     return b"".join(
         chunk.data() if isinstance(chunk, LogSlice) else bytes(chunk) for chunk in chunks
     )
-
-
-def _never(_call: Call, _response: Any) -> None:
-    raise AssertionError("brokers answer through their connections")

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from random import Random
 from typing import Final
 
-from headrace.testing import VirtualClock
+from headrace.testing.virtual_clock import VirtualClock
 
 REMEMBERED: Final = 30
 
@@ -32,7 +32,16 @@ class Alarm:
 
 
 class Schedule:
-    """The events to come, the time, and the memory of what has happened."""
+    """The events to come, the time, and the memory of what has happened.
+
+    >>> schedule = Schedule(seed=1)
+    >>> _ = schedule.after(20, "later", lambda: print(schedule.elapsed_ms))
+    >>> _ = schedule.after(10, "sooner", lambda: print(schedule.elapsed_ms))
+    >>> while schedule.step(until_ms=1_000):
+    ...     pass
+    10
+    20
+    """
 
     def __init__(self, seed: int) -> None:
         self.rng = Random(seed)
