@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from uuid import UUID
 
-from headrace.broker.groups.tickets import CallTicket, Gathering
+from headrace.broker.groups.tickets import CallAnswer, Gathering, Ticket
 from headrace.broker.net.handler import Outcome
 from headrace.broker.watching import logs
 from headrace.cluster.image import (
@@ -25,7 +25,7 @@ from headrace.cluster.image import (
     TopicDeleted,
 )
 from headrace.cluster.topics import NewTopic, TopicDefaults, create_topic
-from headrace.coordinator.effects import Caller, Effects, Record, Send, Ticket
+from headrace.coordinator.effects import Caller, Effects, Record, Send
 from headrace.coordinator.host import Host, HostState, InternalTopic, S
 from headrace.coordinator.partitioner import partition_for
 from headrace.errors import ClientFault, Error
@@ -300,9 +300,22 @@ class Coordinators(Generic[S, Record, Send]):
         refusal: Callable[[Error], T],
     ) -> Outcome[T]:
         """Let the shard of `name` answer a request."""
-        ticket = CallTicket(call, refusal)
-        self._work(name, caller(call, ticket), work)
-        return ticket.outcome()
+        answer: CallAnswer[T] = CallAnswer(call)
+        self._work(name, caller(call, Ticket(answer.put, refusal)), work)
+        return answer.outcome()
+
+    def consult(
+        self, name: str, work: Work[S, T, Record, Send], refusal: Callable[[Error], T]
+    ) -> asyncio.Future[T]:
+        """Let the shard of `name` answer a question of this broker."""
+        future: asyncio.Future[T] = self._loop.create_future()
+
+        def answer(response: T) -> None:
+            if not future.done():
+                future.set_result(response)
+
+        self._work(name, Caller(Ticket(answer, refusal), "", "", 0), work)
+        return future
 
     def ask_each(
         self,
@@ -313,17 +326,12 @@ class Coordinators(Generic[S, Record, Send]):
         combine: Callable[[list[T]], R],
     ) -> Outcome[R]:
         """Let the shard of each name answer its part of a request; parts are numbered."""
-        gathering: Gathering[T, R] = Gathering(call, len(names), combine)
+        answer: CallAnswer[R] = CallAnswer(call)
+        gathering: Gathering[T] = Gathering(len(names), lambda parts: answer.put(combine(parts)))
         for index, name in enumerate(names):
-            ticket = gathering.part(index, lambda error, index=index: refusal(index, error))  # type: ignore[misc]
-
-            def part(
-                shard: S, who: Caller[T], now_ms: int, index: int = index
-            ) -> Effects[Record, Send]:
-                return work(index, shard, who, now_ms)
-
-            self._work(name, caller(call, ticket), part)
-        return gathering.outcome()
+            ticket = Ticket(partial(gathering.put, index), partial(refusal, index))
+            self._work(name, caller(call, ticket), partial(work, index))
+        return answer.outcome()
 
     def _work(self, name: str, who: Caller[T], work: Work[S, T, Record, Send]) -> None:
         try:
