@@ -16,7 +16,7 @@ import pytest
 from headrace.broker.app import RunningBroker, start
 from headrace.broker.os_machine import OsMachine
 from headrace.broker.storage.replication_throttle import ReplicationThrottle
-from headrace.broker.transactions.writes import must_ask
+from headrace.broker.transactions.admission import must_ask
 from headrace.cluster.broker_config import BrokerConfig
 from headrace.cluster.config_changes import AlterOp, ConfigOp, incremental_alter_broker
 from headrace.cluster.config_keys import BROKER_KEYS

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from headrace.coordinator.effects import Caller, Effects, Reply
 from headrace.coordinator.group.effects import ShareStatesEnd
-from headrace.coordinator.host import Host, HostState
+from headrace.coordinator.host import Hooks, Host, HostState
 from headrace.coordinator.transaction.records import FORMATS, TransactionRecord
 from headrace.coordinator.transaction.shard import TransactionShard
 from headrace.errors import Error
@@ -60,9 +60,8 @@ class World:
             FORMATS,
             partition,
             lambda: TransactionShard(transaction_settings(), 0, iter(range(1000)).__next__),
-            send=lambda _, what: self.sent.append(what),
-            written=lambda appended: None,
-            note=self.notes.append,
+            lambda _, what: self.sent.append(what),
+            Hooks(note=self.notes.append),
         )
 
     def load(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from headrace.broker.net.call import LATER
 from headrace.coordinator.effects import Caller, Effects
-from headrace.coordinator.host import Host, HostState, InternalTopic, S
+from headrace.coordinator.host import Hooks, Host, HostState, InternalTopic, S
 from headrace.coordinator.partitioner import partition_for
 from headrace.errors import ClientFault, Error
 from headrace.log import Appended
@@ -82,7 +82,7 @@ class Shards(Generic[S]):
                 self._storage.written(partition, appended)
 
             host = self.hosts[index] = Host(
-                self._topic, partition, self._new_shard, send=self._send, written=written
+                self._topic, partition, self._new_shard, self._send, Hooks(written)
             )
             self._load(host)
 

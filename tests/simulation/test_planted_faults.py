@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from headrace.coordinator.effects import Effects
-from headrace.coordinator.group import classic
+from headrace.coordinator.group import classic, consumer
 from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.offsets import CommittedOffsets
 from headrace.coordinator.host import Host
@@ -53,7 +53,7 @@ def drop_markers_at_load(patch: pytest.MonkeyPatch) -> None:
 
 def take_commits_of_any_generation(patch: pytest.MonkeyPatch) -> None:
     """Members of the past may commit, in a transaction or without."""
-    for owner in (classic, ConsumerGroup):
+    for owner in (classic, consumer):
         patch.setattr(owner, "check_offset_commit", lambda *_args, **_options: None)
 
 

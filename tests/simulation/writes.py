@@ -2,7 +2,7 @@
 
 The broker does these with coroutines (`headrace.broker.handlers.produce`, `…txn_offset_commit`,
 `…transactions.markers`); the steps here are the same, and the decision about a transactional
-write is that of `headrace.broker.transactions.writes` itself.
+write is that of `headrace.broker.transactions.admission` itself.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from headrace.broker.transactions.transactions import TransactionHost
-from headrace.broker.transactions.writes import (
+from headrace.broker.transactions.admission import (
     Unsettled,
     admit,
     as_told_to_committer,
     as_told_to_producer,
 )
+from headrace.broker.transactions.transactions import TransactionHost
 from headrace.coordinator.effects import ProducerIdentity, TransactionMarkers
 from headrace.coordinator.group.shard import GroupShard
 from headrace.coordinator.host import HostState

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from headrace.errors import Error
+from headrace.records.control import EndTxnMarker, build_end_txn_marker
 from headrace.types import TopicPartition
 
 Record = TypeVar("Record")
@@ -99,6 +100,15 @@ class TransactionMarkers(NamedTuple):
     coordinator_epoch: int
     transaction_version: int
     partitions: tuple[TopicPartition, ...]
+
+    def batch(self, now_ms: int) -> bytes:
+        """The marker as it stands in the log of each partition."""
+        return build_end_txn_marker(
+            EndTxnMarker(self.commit, self.coordinator_epoch),
+            producer_id=self.producer.producer_id,
+            producer_epoch=self.producer.producer_epoch,
+            timestamp=now_ms,
+        )
 
     def refuse(self, error: Error, /) -> None:
         """Nobody waits for markers: who loads the transaction sends them."""

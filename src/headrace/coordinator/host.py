@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from enum import Enum
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from headrace.coordinator.effects import (
     AnyReply,
@@ -29,7 +29,7 @@ from headrace.log import PartitionLog
 from headrace.log.append import Appended
 from headrace.records.batch import BatchHeader, damage, split_batches
 from headrace.records.builder import BatchBuilder
-from headrace.records.control import EndTxnMarker, build_end_txn_marker, parse_control
+from headrace.records.control import parse_control
 from headrace.records.record import iterate
 from headrace.types import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
 
@@ -93,6 +93,15 @@ class InternalTopic(Protocol[Record]):
 S = TypeVar("S", bound=Shard[Any, Any])
 
 
+class Hooks(NamedTuple):
+    """What a host leaves to the broker. `wait` is `when_committed` with an end to its patience."""
+
+    written: Callable[[Appended], None] = lambda _: None
+    note: Callable[[str], None] = lambda _: None
+    on_disk_fault: Callable[[OSError], object] = lambda _: None
+    wait: Callable[[int, Callable[[], None]], None] | None = None
+
+
 class Host(Generic[S, Record, Send]):
     """One shard, its partition, and the order between them."""
 
@@ -101,14 +110,9 @@ class Host(Generic[S, Record, Send]):
         topic: InternalTopic[Record],
         partition: StatePartition,
         new_shard: Callable[[], S],
-        *,
         send: Callable[[Host[S, Record, Send], Send], None],
-        written: Callable[[Appended], None],
-        wait: Callable[[int, Callable[[], None]], None] | None = None,
-        note: Callable[[str], None] = lambda _: None,
-        on_disk_fault: Callable[[OSError], object] = lambda _: None,
+        hooks: Hooks,
     ) -> None:
-        """`wait` is the partition's `when_committed` with an end to its patience."""
         self.topic = topic
         self.partition = partition
         self.state = HostState.LOADING
@@ -117,10 +121,8 @@ class Host(Generic[S, Record, Send]):
         self.shard = new_shard()
         self._new_shard = new_shard
         self._send = send
-        self._written = written
-        self._wait = wait or partition.when_committed
-        self._note = note
-        self._on_disk_fault = on_disk_fault
+        self._hooks = hooks
+        self._wait = hooks.wait or partition.when_committed
 
     # Loading.
 
@@ -187,7 +189,7 @@ class Host(Generic[S, Record, Send]):
         if effects.records and not self._append(effects, now_ms):
             return
         for note in effects.notes:
-            self._note(note)
+            self._hooks.note(note)
         if not (effects.replies or effects.sends):
             return
         end = self.partition.log.log_end_offset
@@ -217,11 +219,11 @@ class Host(Generic[S, Record, Send]):
         except (ClientFault, OSError) as fault:
             self._on_unwritable(effects, fault)
             if isinstance(fault, OSError):
-                self._on_disk_fault(fault)
+                self._hooks.on_disk_fault(fault)
             return False
         for offset, record in enumerate(effects.records, appended.base_offset):
             self.shard.replay(record, offset=offset, transaction=producer)
-        self._written(appended)
+        self._hooks.written(appended)
         return True
 
     def _on_unwritable(self, effects: Effects[Record, Send], fault: ClientFault | OSError) -> None:
@@ -250,17 +252,11 @@ class Host(Generic[S, Record, Send]):
 
     def end_transaction(self, markers: TransactionMarkers, now_ms: int) -> Appended:
         """Write the end of a transaction into this partition; raises what the log raises."""
-        batch = build_end_txn_marker(
-            EndTxnMarker(markers.commit, markers.coordinator_epoch),
-            producer_id=markers.producer.producer_id,
-            producer_epoch=markers.producer.producer_epoch,
-            timestamp=now_ms,
-        )
         appended = self.partition.append_internal(
-            batch, now_ms=now_ms, transaction_version=markers.transaction_version
+            markers.batch(now_ms), now_ms=now_ms, transaction_version=markers.transaction_version
         )
         self.shard.replay_end_transaction(markers.producer, markers.commit)
-        self._written(appended)
+        self._hooks.written(appended)
         return appended
 
     # Time.

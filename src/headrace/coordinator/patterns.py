@@ -8,7 +8,8 @@ expression comes, since most brokers never see one.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 _MAX_MEMORY_BYTES: Final = 1 << 20
 
@@ -20,14 +21,14 @@ class InvalidRegex(ValueError):
 class Pattern:
     """A compiled expression."""
 
-    __slots__ = ("_compiled",)
+    __slots__ = ("_fullmatch",)
 
-    def __init__(self, compiled: Any) -> None:
-        self._compiled = compiled
+    def __init__(self, fullmatch: Callable[[str], object]) -> None:
+        self._fullmatch = fullmatch
 
     def matches(self, text: str) -> bool:
         """Whether the expression stands for the whole of `text`."""
-        return self._compiled.fullmatch(text) is not None
+        return self._fullmatch(text) is not None
 
 
 def compile_regex(text: str) -> Pattern:
@@ -38,6 +39,6 @@ def compile_regex(text: str) -> Pattern:
     options.log_errors = False
     options.max_mem = _MAX_MEMORY_BYTES
     try:
-        return Pattern(re2.compile(text, options=options))
+        return Pattern(re2.compile(text, options=options).fullmatch)
     except (re2.error, UnicodeError) as fault:
         raise InvalidRegex(str(fault)) from None

@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import pytest
 
+from headrace.broker.transactions.admission import as_told_to_committer, as_told_to_producer
 from headrace.broker.transactions.remote import RemoteTransactions
 from headrace.broker.transactions.verification_guards import Guards
-from headrace.broker.transactions.writes import as_told_to_committer, as_told_to_producer
 from headrace.coordinator.effects import ProducerIdentity
 from headrace.coordinator.transaction.partitions import flattened, topic_results
 from headrace.errors import ClientFault, Error

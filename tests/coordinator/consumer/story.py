@@ -225,17 +225,9 @@ class Stage:
         if isinstance(group, ClassicGroup):
             match request:
                 case ConsumerGroupHeartbeatRequest():
-                    upgraded, effects = upgrade(
-                        group,
-                        request,
-                        caller,
-                        now_ms,
-                        settings=self.settings,
-                        timers=self.timers,
-                        topics=self.topics,
-                        new_uuid=self._new_uuid,
-                    )
-                    self.group = upgraded or group
+                    upgraded = self._new_consumer_group(self.timers)
+                    effects = upgrade(group, upgraded, request, caller, now_ms)
+                    self.group = upgraded if effects.records else group
                     return effects
                 case JoinGroupRequest():
                     return classic.handle_join(group, request, caller, now_ms)

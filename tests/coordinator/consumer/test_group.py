@@ -9,7 +9,7 @@ import pytest
 
 from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.classic import ClassicGroup
-from headrace.coordinator.group.consumer import ConsumerGroup
+from headrace.coordinator.group.consumer import ConsumerGroup, describe
 from headrace.coordinator.group.consumer.member import Member
 from headrace.coordinator.group.consumer.persistence import current_record, member_record
 from headrace.coordinator.group.modern.state import (
@@ -53,7 +53,7 @@ MIXED = """
 def test_described() -> None:
     """KIP-848, KIP-1099: epochs, assignments as they are and shall be, and who speaks what."""
     stage = check(MIXED)
-    described = ConsumerGroupDescribeResponse(groups=[stage.consumer_group.describe()])
+    described = ConsumerGroupDescribeResponse(groups=[describe(stage.consumer_group)])
     (group,) = decode(
         ConsumerGroupDescribeResponse, 1, encode_bytes(described, 1)
     ).groups  # it can be sent
@@ -71,7 +71,7 @@ def test_described() -> None:
     (target,) = c.target_assignment.topic_partitions
     assert target.partitions == [1]
     stage.perform("no topic orders")
-    (a, _) = stage.consumer_group.describe().members
+    (a, _) = describe(stage.consumer_group).members
     assert a.assignment.topic_partitions == [], "topics that are gone have no name to show"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.coordinator.group.consumer import check_offset_commit, check_offset_fetch
 from headrace.coordinator.group.consumer.member import Member
 from headrace.coordinator.group.consumer.persistence import current_record, member_record
 from headrace.coordinator.group.modern.state import MemberState
@@ -42,13 +43,13 @@ def outcome(
     version: int = 9,
 ) -> Error:
     try:
-        per_partition = stage.consumer_group.check_offset_commit(
+        per_partition = check_offset_commit(
+            stage.consumer_group,
             member_id,
             None,
             epoch,
             is_transactional=transactional,
             version=version,
-            now_ms=stage.now_ms,
         )
         for partition in partitions:
             if per_partition is not None:
@@ -73,8 +74,13 @@ def test_epochs_of_commits() -> None:
     assert outcome(stage, "A", 3, 0, version=3, transactional=True) is Error.NONE
     assert outcome(stage, "", -1, 0, transactional=True) is Error.NONE, "an old producer"
     with pytest.raises(ClientFault, match="does not own"):
-        stage.consumer_group.check_offset_commit(
-            "A", None, 2, is_transactional=False, version=9, now_ms=0
+        check_offset_commit(
+            stage.consumer_group,
+            "A",
+            None,
+            2,
+            is_transactional=False,
+            version=9,
         )("nosuch", 0)  # type: ignore[misc]
 
 
@@ -140,7 +146,7 @@ def test_commits_of_classic_members() -> None:
     assert outcome(stage, "C", 4, 0, version=2) is Error.ILLEGAL_GENERATION
     assert outcome(stage, "C", 2, 0, version=2) is Error.ILLEGAL_GENERATION
     with pytest.raises(ClientFault) as caught:
-        stage.consumer_group.check_offset_fetch("C", 2)
+        check_offset_fetch(stage.consumer_group, "C", 2)
     assert caught.value.error is Error.ILLEGAL_GENERATION
 
 
@@ -165,13 +171,13 @@ def test_fetches() -> None:
     """KIP-848: a fetch names a member and its epoch, or nobody."""
     stage = check(RECONCILED)
     group = stage.consumer_group
-    group.check_offset_fetch(None, -1)
-    group.check_offset_fetch("A", 2)
+    check_offset_fetch(group, None, -1)
+    check_offset_fetch(group, "A", 2)
     for member_id, epoch, error in (
         ("A", 3, Error.STALE_MEMBER_EPOCH),
         ("X", 2, Error.UNKNOWN_MEMBER_ID),
         (None, 2, Error.UNKNOWN_MEMBER_ID),
     ):
         with pytest.raises(ClientFault) as caught:
-            group.check_offset_fetch(member_id, epoch)
+            check_offset_fetch(group, member_id, epoch)
         assert caught.value.error is error

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from headrace.broker.sharing.coordinators import ShareHost
 from headrace.coordinator.effects import Caller, Effects
-from headrace.coordinator.host import Host
+from headrace.coordinator.host import Hooks, Host
 from headrace.coordinator.share.records import FORMATS
 from headrace.coordinator.share.shard import ShareSettings, ShareShard
 from headrace.coordinator.share.state import ShareState
@@ -73,8 +73,8 @@ class ShareWorld:
             FORMATS,
             partition,
             lambda: ShareShard(self.settings, self.topics),
-            send=lambda *_: None,
-            written=lambda _: None,
+            lambda *_: None,
+            Hooks(),
         )
         for _ in host.load(self.now_ms):
             pass

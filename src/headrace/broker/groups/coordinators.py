@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
-from headrace.broker.groups.tickets import CallTicket, Gathering
+from headrace.broker.groups.tickets import CallAnswer, Gathering, Ticket
 from headrace.broker.net.handler import Outcome
 from headrace.broker.watching import logs
 from headrace.cluster.image import (
@@ -25,8 +25,8 @@ from headrace.cluster.image import (
     TopicDeleted,
 )
 from headrace.cluster.topics import NewTopic, TopicDefaults, create_topic
-from headrace.coordinator.effects import Caller, Effects, Record, Send, Ticket
-from headrace.coordinator.host import Host, HostState, InternalTopic, S
+from headrace.coordinator.effects import Caller, Effects, Record, Send
+from headrace.coordinator.host import Hooks, Host, HostState, InternalTopic, S
 from headrace.coordinator.partitioner import partition_for
 from headrace.errors import ClientFault, Error
 from headrace.log.append import Appended
@@ -74,21 +74,28 @@ class TopicsView:
         return 0 if topic is None else len(topic.partitions)
 
 
+class TopicPlan(NamedTuple):
+    """How an internal topic is made, and which setting limits how long answers wait for it."""
+
+    partition_count: int
+    replication_factor_key: str
+    configs: Mapping[str, str]
+    commit_timeout_key: str = "offsets.commit.timeout.ms"
+
+
 class Coordinators(Generic[S, Record, Send]):
     """Every shard of one internal topic."""
 
     def __init__(
         self,
         topic: InternalTopic[Record],
+        plan: TopicPlan,
         metadata: Metadata,
         storage: Storage,
         machine: Machine,
         *,
-        partition_count: int,
-        topic_configs: Mapping[str, str],
         new_shard: Callable[[Partition], S],
         send: Callable[[Host[S, Record, Send], Send], None],
-        commit_timeout_key: str = "offsets.commit.timeout.ms",
     ) -> None:
         self.hosts: dict[int, Host[S, Record, Send]] = {}
         self._epochs: dict[int, int] = {}  # the leader epoch in which each host was made
@@ -97,9 +104,7 @@ class Coordinators(Generic[S, Record, Send]):
         self._storage = storage
         self._machine = machine
         self._clock = machine.clock
-        self._wanted_partitions = partition_count
-        self._topic_configs = topic_configs
-        self._commit_timeout_key = commit_timeout_key
+        self._plan = plan
         self._new_shard = new_shard
         self._send = send
         self._loop = asyncio.get_running_loop()
@@ -129,8 +134,8 @@ class Coordinators(Generic[S, Record, Send]):
         """Make the internal topic. Its default of three replicas gives way to what a small cluster
         has; a number that an operator has set does not: ClientFault.
         """
-        name = self._topic.name
-        factor = _REPLICATION_FACTORS[name]
+        name, plan = self._topic.name, self._plan
+        factor = plan.replication_factor_key
         config = self._metadata.settings.config
 
         def decide(image: ClusterImage) -> list[TopicCreated]:
@@ -139,7 +144,7 @@ class Coordinators(Generic[S, Record, Send]):
             replicas = config.get_int(factor)
             if not config.is_set(factor):
                 replicas = min(replicas, max(len(image.brokers), 1))
-            topic = NewTopic(name, self._wanted_partitions, replicas, configs=self._topic_configs)
+            topic = NewTopic(name, plan.partition_count, replicas, configs=plan.configs)
             chance, new_id = self._machine.chance, self._machine.new_id
             return [create_topic(image, topic, TopicDefaults(), chance=chance, new_id=new_id)]
 
@@ -199,7 +204,7 @@ class Coordinators(Generic[S, Record, Send]):
                 timer.cancel()
                 call()
 
-            timeout_s = self._metadata.settings.config.get_int(self._commit_timeout_key) / 1000
+            timeout_s = self._metadata.settings.config.get_int(self._plan.commit_timeout_key) / 1000
             waiter = CommitWaiter(finish)
             timer = self._loop.call_later(timeout_s, waiter.release)
             partition.await_commit(required, waiter)
@@ -208,11 +213,13 @@ class Coordinators(Generic[S, Record, Send]):
             self._topic,
             partition,
             lambda: self._new_shard(partition),
-            send=self._send,
-            written=written,
-            wait=wait,
-            note=logs.COORDINATOR.info,
-            on_disk_fault=partial(self._storage.on_disk_fault, *partition.topic_partition),
+            self._send,
+            Hooks(
+                written=written,
+                note=logs.COORDINATOR.info,
+                on_disk_fault=partial(self._storage.on_disk_fault, *partition.topic_partition),
+                wait=wait,
+            ),
         )
 
     # -- loading ----------------------------------------------------------------------------------
@@ -300,9 +307,22 @@ class Coordinators(Generic[S, Record, Send]):
         refusal: Callable[[Error], T],
     ) -> Outcome[T]:
         """Let the shard of `name` answer a request."""
-        ticket = CallTicket(call, refusal)
-        self._work(name, caller(call, ticket), work)
-        return ticket.outcome()
+        answer: CallAnswer[T] = CallAnswer(call)
+        self._work(name, caller(call, Ticket(answer.put, refusal)), work)
+        return answer.outcome()
+
+    def consult(
+        self, name: str, work: Work[S, T, Record, Send], refusal: Callable[[Error], T]
+    ) -> asyncio.Future[T]:
+        """Let the shard of `name` answer a question of this broker."""
+        future: asyncio.Future[T] = self._loop.create_future()
+
+        def answer(response: T) -> None:
+            if not future.done():
+                future.set_result(response)
+
+        self._work(name, Caller(Ticket(answer, refusal), "", "", 0), work)
+        return future
 
     def ask_each(
         self,
@@ -313,17 +333,12 @@ class Coordinators(Generic[S, Record, Send]):
         combine: Callable[[list[T]], R],
     ) -> Outcome[R]:
         """Let the shard of each name answer its part of a request; parts are numbered."""
-        gathering: Gathering[T, R] = Gathering(call, len(names), combine)
+        answer: CallAnswer[R] = CallAnswer(call)
+        gathering: Gathering[T] = Gathering(len(names), lambda parts: answer.put(combine(parts)))
         for index, name in enumerate(names):
-            ticket = gathering.part(index, lambda error, index=index: refusal(index, error))  # type: ignore[misc]
-
-            def part(
-                shard: S, who: Caller[T], now_ms: int, index: int = index
-            ) -> Effects[Record, Send]:
-                return work(index, shard, who, now_ms)
-
-            self._work(name, caller(call, ticket), part)
-        return gathering.outcome()
+            ticket = Ticket(partial(gathering.put, index), partial(refusal, index))
+            self._work(name, caller(call, ticket), partial(work, index))
+        return answer.outcome()
 
     def _work(self, name: str, who: Caller[T], work: Work[S, T, Record, Send]) -> None:
         try:
@@ -385,10 +400,3 @@ class Coordinators(Generic[S, Record, Send]):
 def caller(call: Call, ticket: Ticket[T]) -> Caller[T]:
     """Who asks, as members of groups are shown."""
     return Caller(ticket, call.client_id or "", f"/{call.connection.peer_host}", call.version)
-
-
-_REPLICATION_FACTORS: Final = {
-    "__consumer_offsets": "offsets.topic.replication.factor",
-    "__transaction_state": "transaction.state.log.replication.factor",
-    "__share_group_state": "share.coordinator.state.topic.replication.factor",
-}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from headrace.broker.groups.coordinators import Coordinators, TopicsView
+from headrace.broker.groups.coordinators import Coordinators, TopicPlan, TopicsView
 from headrace.cluster.image import (
     Change,
     PartitionsAdded,
@@ -51,15 +51,18 @@ def build_groups(
 
     groups: Groups = Coordinators(
         FORMATS,
+        TopicPlan(
+            partition_count=config.get_int("offsets.topic.num.partitions"),
+            replication_factor_key="offsets.topic.replication.factor",
+            configs={
+                "cleanup.policy": "compact",
+                "compression.type": "producer",
+                "segment.bytes": str(config.get_int("offsets.topic.segment.bytes")),
+            },
+        ),
         metadata,
         storage,
         machine,
-        partition_count=config.get_int("offsets.topic.num.partitions"),
-        topic_configs={
-            "cleanup.policy": "compact",
-            "compression.type": "producer",
-            "segment.bytes": str(config.get_int("offsets.topic.segment.bytes")),
-        },
         new_shard=new_shard,
         send=lambda host, change: change_share_states(groups, host, change),
     )

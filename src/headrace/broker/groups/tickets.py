@@ -1,37 +1,45 @@
-"""Where the replies of coordinators go: to one call, or into an answer made of several."""
+"""How the responses of shards are waited for: by a call, by a future, or as parts of an answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, Never, TypeVar
+from typing import Generic, TypeVar
 
 from headrace.broker.net.call import LATER, Call
 from headrace.broker.net.handler import Outcome
-from headrace.errors import Error, InvariantViolated
+from headrace.errors import Error
 
 T = TypeVar("T")
-R = TypeVar("R")
 
 
-class CallTicket(Generic[T]):
-    """One request that one shard answers, perhaps before its handler has returned."""
+class Ticket(Generic[T]):
+    """One request to a shard: where its response goes, and what it is if it is refused."""
 
-    __slots__ = ("_call", "_is_parked", "_refusal", "_response")
+    __slots__ = ("_refusal", "answer")
 
-    def __init__(self, call: Call, refusal: Callable[[Error], T]) -> None:
-        self._call = call
+    def __init__(self, answer: Callable[[T], None], refusal: Callable[[Error], T]) -> None:
+        self.answer = answer
         self._refusal = refusal
+
+    def refuse(self, error: Error, /) -> None:
+        self.answer(self._refusal(error))
+
+
+class CallAnswer(Generic[T]):
+    """The response to a call, which may be there before the handler of the call has returned."""
+
+    __slots__ = ("_call", "_is_parked", "_response")
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
         self._response: T | None = None
         self._is_parked = False
 
-    def answer(self, response: T) -> None:
+    def put(self, response: T) -> None:
         if self._is_parked:
             self._call.reply(response)
         else:
             self._response = response
-
-    def refuse(self, error: Error) -> None:
-        self.answer(self._refusal(error))
 
     def outcome(self) -> Outcome[T]:
         """What the handler returns: the response if it is there, else LATER."""
@@ -41,49 +49,21 @@ class CallTicket(Generic[T]):
         return LATER
 
 
-class Gathering(Generic[T, R]):
-    """One request whose parts are answered by several shards."""
+class Gathering(Generic[T]):
+    """Parts that arrive in any order; `done` is called once, with all of them in theirs."""
 
-    def __init__(self, call: Call, parts: int, combine: Callable[[list[T]], R]) -> None:
-        self._ticket: CallTicket[R] = CallTicket(call, _whole_refusal)
-        self._combine = combine
-        self._parts: list[T | None] = [None] * parts
-        self._missing = parts
-        if not parts:
-            self._ticket.answer(combine([]))
+    __slots__ = ("_done", "_missing", "_parts")
 
-    def part(self, index: int, refusal: Callable[[Error], T]) -> PartTicket[T, R]:
-        return PartTicket(self, index, refusal)
+    def __init__(self, count: int, done: Callable[[list[T]], None]) -> None:
+        self._done = done
+        self._missing = count
+        self._parts: dict[int, T] = {}
+        if not count:
+            done([])
 
     def put(self, index: int, part: T) -> None:
-        assert self._parts[index] is None, "each part is answered once"
+        assert index not in self._parts, "each part arrives once"
         self._parts[index] = part
         self._missing -= 1
         if not self._missing:
-            self._ticket.answer(self._combine([part for part in self._parts if part is not None]))
-
-    def outcome(self) -> Outcome[R]:
-        return self._ticket.outcome()
-
-
-class PartTicket(Generic[T, R]):
-    """One part of a `Gathering`."""
-
-    __slots__ = ("_gathering", "_index", "_refusal")
-
-    def __init__(
-        self, gathering: Gathering[T, R], index: int, refusal: Callable[[Error], T]
-    ) -> None:
-        self._gathering = gathering
-        self._index = index
-        self._refusal = refusal
-
-    def answer(self, response: T) -> None:
-        self._gathering.put(self._index, response)
-
-    def refuse(self, error: Error) -> None:
-        self.answer(self._refusal(error))
-
-
-def _whole_refusal(error: Error) -> Never:
-    raise InvariantViolated(f"parts are refused, never the whole: {error.name}")
+            self._done([self._parts[each] for each in range(len(self._parts))])

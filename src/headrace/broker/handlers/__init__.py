@@ -71,7 +71,7 @@ from headrace.broker.handlers import (
 )
 from headrace.broker.handlers import metadata as metadata_api
 from headrace.broker.net.handler import AnyHandler, Bound
-from headrace.broker.transactions.produce_admission import Admission
+from headrace.broker.transactions.admission import Admission
 
 if TYPE_CHECKING:
     from headrace.broker.broker import Broker

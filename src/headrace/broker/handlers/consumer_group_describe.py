@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from headrace.broker import authorized_operations
 from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.net.portions import Portions
-from headrace.errors import Error
+from headrace.coordinator.group.listing import refused_consumer
 from headrace.wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -30,17 +30,6 @@ def handle(
 ) -> Answer[ConsumerGroupDescribeResponse]:
     names = request.group_ids
 
-    def refusal(index: int, error: Error) -> DescribedGroup:
-        return DescribedGroup(
-            error_code=error,
-            group_id=names[index],
-            group_state="",
-            group_epoch=0,
-            assignment_epoch=0,
-            assignor_name="",
-            members=[],
-        )
-
     def combine(groups: list[DescribedGroup]) -> ConsumerGroupDescribeResponse:
         for group in groups:
             if request.include_authorized_operations and not group.error_code:
@@ -53,7 +42,7 @@ def handle(
         lambda index, shard, who, now_ms: shard.handle_consumer_group_describe(
             names[index], who, now_ms
         ),
-        refusal,
+        lambda index, error: refused_consumer(names[index], error),
         combine,
     )
 

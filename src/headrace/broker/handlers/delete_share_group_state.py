@@ -6,24 +6,8 @@ Behaviour:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from headrace.broker.net.handler import Handler
+from headrace.broker.sharing.operations import DELETE
+from headrace.wire.messages.delete_share_group_state import DeleteShareGroupStateRequest
 
-from headrace.broker.net.handler import Answer, Handler
-from headrace.broker.sharing import operations as share_operations
-from headrace.wire.messages.delete_share_group_state import (
-    DeleteShareGroupStateRequest,
-    DeleteShareGroupStateResponse,
-)
-
-if TYPE_CHECKING:
-    from headrace.broker.net.call import Call
-    from headrace.broker.sharing.coordinators import Shares
-
-
-def handle(
-    shares: Shares, request: DeleteShareGroupStateRequest, call: Call
-) -> Answer[DeleteShareGroupStateResponse]:
-    return share_operations.answer(share_operations.DELETE, shares, request, call)
-
-
-HANDLER = Handler(request=DeleteShareGroupStateRequest, handle=handle)
+HANDLER = Handler(request=DeleteShareGroupStateRequest, handle=DELETE.answer)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from headrace.broker import authorized_operations
 from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.net.portions import Portions
-from headrace.errors import Error
+from headrace.coordinator.group.listing import refused_classic
 from headrace.wire.messages.describe_groups import (
     DescribedGroup,
     DescribeGroupsRequest,
@@ -31,16 +31,6 @@ def handle(
 ) -> Answer[DescribeGroupsResponse]:
     names = request.groups
 
-    def refusal(index: int, error: Error) -> DescribedGroup:
-        return DescribedGroup(
-            error_code=error,
-            group_id=names[index],
-            group_state="",
-            protocol_type="",
-            protocol_data="",
-            members=[],
-        )
-
     def combine(groups: list[DescribedGroup]) -> DescribeGroupsResponse:
         for group in groups:
             if request.include_authorized_operations and not group.error_code:
@@ -51,7 +41,7 @@ def handle(
         names,
         call,
         lambda index, shard, who, now_ms: shard.handle_describe_group(names[index], who, now_ms),
-        refusal,
+        lambda index, error: refused_classic(names[index], error),
         combine,
     )
 

@@ -7,24 +7,8 @@ Behaviour:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from headrace.broker.net.handler import Handler
+from headrace.broker.sharing.operations import INITIALIZE
+from headrace.wire.messages.initialize_share_group_state import InitializeShareGroupStateRequest
 
-from headrace.broker.net.handler import Answer, Handler
-from headrace.broker.sharing import operations as share_operations
-from headrace.wire.messages.initialize_share_group_state import (
-    InitializeShareGroupStateRequest,
-    InitializeShareGroupStateResponse,
-)
-
-if TYPE_CHECKING:
-    from headrace.broker.net.call import Call
-    from headrace.broker.sharing.coordinators import Shares
-
-
-def handle(
-    shares: Shares, request: InitializeShareGroupStateRequest, call: Call
-) -> Answer[InitializeShareGroupStateResponse]:
-    return share_operations.answer(share_operations.INITIALIZE, shares, request, call)
-
-
-HANDLER = Handler(request=InitializeShareGroupStateRequest, handle=handle)
+HANDLER = Handler(request=InitializeShareGroupStateRequest, handle=INITIALIZE.answer)

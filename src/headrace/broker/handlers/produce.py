@@ -15,7 +15,7 @@ Behaviour:
 - zstd before v7 is UNSUPPORTED_COMPRESSION_TYPE;
 - an idempotent producer's repeated batch is answered with the offset it already has;
 - the first transactional batch of a partition asks the transaction coordinator, see
-  `headrace.broker.transactions.produce_admission`; what arrives after the end of its transaction
+  `headrace.broker.transactions.admission`; what arrives after the end of its transaction
   is refused. Without an answer within `timeout_ms` nothing is written: NOT_ENOUGH_REPLICAS, which
   is retriable.
 
@@ -35,7 +35,7 @@ from headrace.broker.membership import leader_hints
 from headrace.broker.net.call import LATER
 from headrace.broker.net.handler import Answer, Handler, Outcome
 from headrace.broker.net.portions import Portions
-from headrace.broker.transactions.produce_admission import (
+from headrace.broker.transactions.admission import (
     NONE_REFUSED,
     Admission,
     Refused,
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from headrace.broker.net.inspections import Inspections
     from headrace.broker.net.reporter import Reporter
     from headrace.broker.storage.storage import Storage
-    from headrace.broker.transactions.writes import Unsettled
+    from headrace.broker.transactions.admission import Unsettled
     from headrace.replica.partition import Partition
     from headrace.runtime.clock import Clock
 

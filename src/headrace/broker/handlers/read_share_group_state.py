@@ -7,24 +7,8 @@ Behaviour:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from headrace.broker.net.handler import Handler
+from headrace.broker.sharing.operations import READ
+from headrace.wire.messages.read_share_group_state import ReadShareGroupStateRequest
 
-from headrace.broker.net.handler import Answer, Handler
-from headrace.broker.sharing import operations as share_operations
-from headrace.wire.messages.read_share_group_state import (
-    ReadShareGroupStateRequest,
-    ReadShareGroupStateResponse,
-)
-
-if TYPE_CHECKING:
-    from headrace.broker.net.call import Call
-    from headrace.broker.sharing.coordinators import Shares
-
-
-def handle(
-    shares: Shares, request: ReadShareGroupStateRequest, call: Call
-) -> Answer[ReadShareGroupStateResponse]:
-    return share_operations.answer(share_operations.READ, shares, request, call)
-
-
-HANDLER = Handler(request=ReadShareGroupStateRequest, handle=handle)
+HANDLER = Handler(request=ReadShareGroupStateRequest, handle=READ.answer)

@@ -8,24 +8,8 @@ Version notes: v1 the number of delivered records (KIP-1226).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from headrace.broker.net.handler import Handler
+from headrace.broker.sharing.operations import SUMMARY
+from headrace.wire.messages.read_share_group_state_summary import ReadShareGroupStateSummaryRequest
 
-from headrace.broker.net.handler import Answer, Handler
-from headrace.broker.sharing import operations as share_operations
-from headrace.wire.messages.read_share_group_state_summary import (
-    ReadShareGroupStateSummaryRequest,
-    ReadShareGroupStateSummaryResponse,
-)
-
-if TYPE_CHECKING:
-    from headrace.broker.net.call import Call
-    from headrace.broker.sharing.coordinators import Shares
-
-
-def handle(
-    shares: Shares, request: ReadShareGroupStateSummaryRequest, call: Call
-) -> Answer[ReadShareGroupStateSummaryResponse]:
-    return share_operations.answer(share_operations.SUMMARY, shares, request, call)
-
-
-HANDLER = Handler(request=ReadShareGroupStateSummaryRequest, handle=handle)
+HANDLER = Handler(request=ReadShareGroupStateSummaryRequest, handle=SUMMARY.answer)

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.broker.groups.tickets import CallTicket
+from headrace.broker.groups.tickets import CallAnswer
 from headrace.broker.membership import leader_hints
 from headrace.broker.net.call import Call
 from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.sharing.requests import (
-    Acknowledging,
     Outcomes,
+    acknowledge_all,
     acknowledged_parts,
     by_topic,
     leader_of,
@@ -62,16 +62,16 @@ def handle(
         session = sessions.resume(name, epoch)
     except ClientFault as fault:
         return _refused(fault)
-    ticket = CallTicket(call, lambda error: _refused(ClientFault(error)))
+    reply: CallAnswer[ShareAcknowledgeResponse] = CallAnswer(call)
 
     def done(outcomes: Outcomes) -> None:
         if epoch == FINAL_EPOCH:
             sessions.close(session)
-        ticket.answer(_response(metadata, partitions, call, name.group_id, outcomes))
+        reply.put(_response(metadata, partitions, call, name.group_id, outcomes))
 
     parts = list(acknowledged_parts(name.group_id, request.topics))
-    Acknowledging(partitions, name, parts, may_renew=request.is_renew_ack, done=done)
-    return ticket.outcome()
+    acknowledge_all(partitions, name, parts, may_renew=request.is_renew_ack, done=done)
+    return reply.outcome()
 
 
 def _refused(fault: ClientFault) -> ShareAcknowledgeResponse:

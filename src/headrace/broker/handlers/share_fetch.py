@@ -23,14 +23,14 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from headrace.broker.groups.tickets import CallTicket
+from headrace.broker.groups.tickets import CallAnswer
 from headrace.broker.membership import leader_hints
 from headrace.broker.net.call import Call
 from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.sharing.reading import find_records
 from headrace.broker.sharing.requests import (
-    Acknowledging,
     Outcomes,
+    acknowledge_all,
     acknowledged_parts,
     by_topic,
     leader_of,
@@ -103,9 +103,9 @@ class _ShareFetch:
         "_limits",
         "_outcomes",
         "_parts",
+        "_reply",
         "_request",
         "_session",
-        "_ticket",
         "_timer",
         "_waiter",
         "_watched",
@@ -118,7 +118,7 @@ class _ShareFetch:
         self._request = request
         self._call = call
         self._session = session
-        self._ticket = CallTicket(call, lambda error: _refused(ClientFault(error)))
+        self._reply: CallAnswer[ShareFetchResponse] = CallAnswer(call)
         self._limits = parts.share_partitions.limits(session.name.group_id)
         self._deadline = 0.0
         self._outcomes: Outcomes = {}
@@ -130,23 +130,23 @@ class _ShareFetch:
     def begin(self) -> Answer[ShareFetchResponse]:
         request = self._request
         acknowledged = list(acknowledged_parts(self._session.name.group_id, request.topics))
-        Acknowledging(
+        acknowledge_all(
             self._parts.share_partitions,
             self._session.name,
             acknowledged,
             may_renew=request.is_renew_ack,
             done=self._on_acknowledged,
         )
-        return self._ticket.outcome()
+        return self._reply.outcome()
 
     def _on_acknowledged(self, outcomes: Outcomes) -> None:
         self._outcomes = outcomes
         request = self._request
         if request.share_session_epoch == FINAL_EPOCH:
             self._parts.share_sessions.close(self._session)
-            self._ticket.answer(self._response({}))
+            self._reply.put(self._response({}))
         elif request.max_records <= 0 or request.is_renew_ack:
-            self._ticket.answer(self._response({}))
+            self._reply.put(self._response({}))
         else:
             wait_s = min(max(request.max_wait_ms, 0), _LONGEST_WAIT_MS) / 1000
             self._deadline = self._parts.loop.time() + wait_s
@@ -163,7 +163,7 @@ class _ShareFetch:
             found = self._find()
             size = sum(each.choice.size for each in found.values())
             if size >= max(self._request.min_bytes, 1) or self._faults or is_over:
-                self._ticket.answer(self._answer(found, size))
+                self._reply.put(self._answer(found, size))
                 return
             # Gaps must be passed to reach what lies behind them.
             passed = {key: each for key, each in found.items() if not each.choice.acquired}

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.net.handler import Answer, Handler, Outcome
-from headrace.broker.transactions.writes import (
+from headrace.broker.transactions.admission import (
     Unsettled,
     admit,
     as_told_to_committer,
     must_ask,
-    settled,
 )
 from headrace.coordinator.effects import ProducerIdentity
 from headrace.errors import ClientFault, Error
@@ -125,7 +124,7 @@ async def _ask_again(
     try:
         timeout_ms = parts.metadata.settings.config.get_int("offsets.commit.timeout.ms")
         async with asyncio.timeout(timeout_ms / 1000):
-            await settled(unsettled)
+            await unsettled.wait()
     except TimeoutError:
         return _not_admitted(request, Error.COORDINATOR_NOT_AVAILABLE, call)
     answer = _admit_and_commit(parts, request, call, unsettled)

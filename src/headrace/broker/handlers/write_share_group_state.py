@@ -9,24 +9,8 @@ Version notes: v1 the number of delivered records (KIP-1226).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from headrace.broker.net.handler import Handler
+from headrace.broker.sharing.operations import WRITE
+from headrace.wire.messages.write_share_group_state import WriteShareGroupStateRequest
 
-from headrace.broker.net.handler import Answer, Handler
-from headrace.broker.sharing import operations as share_operations
-from headrace.wire.messages.write_share_group_state import (
-    WriteShareGroupStateRequest,
-    WriteShareGroupStateResponse,
-)
-
-if TYPE_CHECKING:
-    from headrace.broker.net.call import Call
-    from headrace.broker.sharing.coordinators import Shares
-
-
-def handle(
-    shares: Shares, request: WriteShareGroupStateRequest, call: Call
-) -> Answer[WriteShareGroupStateResponse]:
-    return share_operations.answer(share_operations.WRITE, shares, request, call)
-
-
-HANDLER = Handler(request=WriteShareGroupStateRequest, handle=handle)
+HANDLER = Handler(request=WriteShareGroupStateRequest, handle=WRITE.answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Never, TypeAlias, assert_never
 
-from headrace.broker.groups.coordinators import Coordinators, TopicsView
+from headrace.broker.groups.coordinators import Coordinators, TopicPlan, TopicsView
 from headrace.cluster.image import Change, TopicDeleted
 from headrace.coordinator.host import Host
 from headrace.coordinator.share.records import FORMATS, ShareRecord
@@ -36,20 +36,23 @@ def build_shares(metadata: Metadata, storage: Storage, machine: Machine) -> Shar
 
     shares: Shares = Coordinators(
         FORMATS,
+        TopicPlan(
+            partition_count=config.get_int("share.coordinator.state.topic.num.partitions"),
+            replication_factor_key="share.coordinator.state.topic.replication.factor",
+            configs={
+                "cleanup.policy": "delete",
+                "compression.type": "producer",
+                "min.insync.replicas": str(config.get_int("share.coordinator.state.topic.min.isr")),
+                "retention.ms": "-1",
+                "segment.bytes": str(config.get_int("share.coordinator.state.topic.segment.bytes")),
+            },
+            commit_timeout_key="share.coordinator.write.timeout.ms",
+        ),
         metadata,
         storage,
         machine,
-        partition_count=config.get_int("share.coordinator.state.topic.num.partitions"),
-        topic_configs={
-            "cleanup.policy": "delete",
-            "compression.type": "producer",
-            "min.insync.replicas": str(config.get_int("share.coordinator.state.topic.min.isr")),
-            "retention.ms": "-1",
-            "segment.bytes": str(config.get_int("share.coordinator.state.topic.segment.bytes")),
-        },
         new_shard=new_shard,
         send=lambda _host, nothing: assert_never(nothing),
-        commit_timeout_key="share.coordinator.write.timeout.ms",
     )
 
     def on_changes(changes: Sequence[Change]) -> None:

@@ -1,7 +1,7 @@
 """The five questions to share coordinators, told apart only by data (KIP-932, APIs 83 to 87).
 
 A request is about many share partitions, and each of them may have another coordinator. So each is
-asked about by itself: `handle` does it for brokers that ask over the wire, and
+asked about by itself: `answer` does it for brokers that ask over the wire, and
 `headrace.broker.sharing.states` for this one.
 """
 
@@ -75,6 +75,37 @@ class Operation(NamedTuple, Generic[A, R, Response]):
     refused: Callable[[int, Error], R]
     work: Callable[[ShareShard, SharePartitionKey, A, Caller[R], int], ShareEffects]
 
+    def answer(self, shares: Shares, request: StateRequest[A], call: Call) -> Answer[Response]:
+        """Let the coordinators on this broker answer what another broker asks."""
+        parts = [
+            (SharePartitionKey(request.group_id, topic.topic_id, asked.partition), asked)
+            for topic in request.topics
+            for asked in topic.partitions
+        ]
+
+        def work(index: int, shard: ShareShard, who: Caller[R], now_ms: int) -> ShareEffects:
+            key, asked = parts[index]
+            return self.work(shard, key, asked, who, now_ms)
+
+        def combine(results: list[R]) -> Response:
+            rest = iter(results)
+            return self.response(
+                results=[
+                    self.topic_result(
+                        topic_id=topic.topic_id, partitions=[next(rest) for _ in topic.partitions]
+                    )
+                    for topic in request.topics
+                ]
+            )
+
+        return shares.ask_each(
+            [coordinator_key(key) for key, _ in parts],
+            call,
+            work,
+            lambda index, error: self.refused(parts[index][0].partition, error),
+            combine,
+        )
+
 
 INITIALIZE: Final = Operation(
     initialize_share_group_state.InitializeShareGroupStateRequest,
@@ -129,37 +160,3 @@ SUMMARY: Final = Operation(
 def coordinator_key(key: SharePartitionKey) -> str:
     """The name of a share partition by which its coordinator is found, as Kafka spells it."""
     return f"{key.group_id}:{uuid_to_text(key.topic_id)}:{key.partition}"
-
-
-def answer(
-    operation: Operation[A, R, Response], shares: Shares, request: StateRequest[A], call: Call
-) -> Answer[Response]:
-    """Let the coordinators on this broker answer what another broker asks."""
-    parts = [
-        (SharePartitionKey(request.group_id, topic.topic_id, asked.partition), asked)
-        for topic in request.topics
-        for asked in topic.partitions
-    ]
-
-    def work(index: int, shard: ShareShard, who: Caller[R], now_ms: int) -> ShareEffects:
-        key, asked = parts[index]
-        return operation.work(shard, key, asked, who, now_ms)
-
-    def combine(results: list[R]) -> Response:
-        rest = iter(results)
-        return operation.response(
-            results=[
-                operation.topic_result(
-                    topic_id=topic.topic_id, partitions=[next(rest) for _ in topic.partitions]
-                )
-                for topic in request.topics
-            ]
-        )
-
-    return shares.ask_each(
-        [coordinator_key(key) for key, _ in parts],
-        call,
-        work,
-        lambda index, error: operation.refused(parts[index][0].partition, error),
-        combine,
-    )

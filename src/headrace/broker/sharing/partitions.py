@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from headrace.broker.sharing.start import resolve_start
 from headrace.broker.sharing.states import KeptShare
@@ -23,8 +23,6 @@ from headrace.replica.sharing.states import Acknowledgement, ShareLimits, StateW
 from headrace.types import SharePartitionKey
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from headrace.broker.membership.metadata import Metadata
     from headrace.broker.sharing.sessions import SessionName
     from headrace.broker.sharing.states import ShareStates
@@ -80,7 +78,7 @@ class SharePartitions:
         self._clock = clock
         self._states = states
         self._loop = asyncio.get_running_loop()
-        self._limits: dict[str, tuple[Mapping[str, Any], ShareLimits]] = {}
+        self._limits: dict[str, tuple[object, ShareLimits]] = {}
         self._stopped = False
         metadata.watchers.append(self._on_changes)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from uuid import UUID
 
+from headrace.broker.groups.tickets import Gathering
 from headrace.broker.membership import leader_hints
 from headrace.broker.sharing.sessions import SessionName
 from headrace.errors import ClientFault, Error
@@ -80,51 +82,28 @@ def acknowledged_parts(
                 yield key, asked.acknowledgement_batches
 
 
-class Acknowledging:
-    """All acknowledgements of one request; `done` is called once, when each is kept or refused."""
-
-    __slots__ = ("_done", "_missing", "outcomes")
-
-    def __init__(
-        self,
-        share_partitions: SharePartitions,
-        name: SessionName,
-        parts: Sequence[tuple[SharePartitionKey, Sequence[_Batch]]],
-        *,
-        may_renew: bool,
-        done: Callable[[Outcomes], None],
-    ) -> None:
-        self._done = done
-        self._missing = len(parts) + 1
-        self.outcomes: Outcomes = {}
-        for key, batches in parts:
-            self._begin(share_partitions, name, key, batches, may_renew)
-        self._arrived()
-
-    def _begin(
-        self,
-        share_partitions: SharePartitions,
-        name: SessionName,
-        key: SharePartitionKey,
-        batches: Sequence[_Batch],
-        may_renew: bool,
-    ) -> None:
-        def tell(error: Error) -> None:
-            self.outcomes[key] = error
-            self._arrived()
-
+def acknowledge_all(
+    share_partitions: SharePartitions,
+    name: SessionName,
+    parts: Sequence[tuple[SharePartitionKey, Sequence[_Batch]]],
+    *,
+    may_renew: bool,
+    done: Callable[[Outcomes], None],
+) -> None:
+    """Take the acknowledgements of one request; `done` is called when each is kept or refused."""
+    gathering: Gathering[Error] = Gathering(
+        len(parts),
+        lambda errors: done({key: error for (key, _), error in zip(parts, errors, strict=True)}),
+    )
+    for index, (key, batches) in enumerate(parts):
+        tell = partial(gathering.put, index)
         try:
             taken = acknowledgements(batches, may_renew=may_renew)
             led = share_partitions.find(key)
         except ClientFault as fault:
             tell(fault.error)
-            return
-        share_partitions.acknowledge(led, name.member_id, taken, tell)
-
-    def _arrived(self) -> None:
-        self._missing -= 1
-        if not self._missing:
-            self._done(self.outcomes)
+        else:
+            share_partitions.acknowledge(led, name.member_id, taken, tell)
 
 
 def leader_of(metadata: Metadata, key: SharePartitionKey, error: int) -> tuple[int, int]:

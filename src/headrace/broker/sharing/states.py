@@ -9,8 +9,9 @@ again for a while.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple
+from collections.abc import Collection, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import UUID
 
 from headrace.broker.net.peers import PeerUnreachable, error_named
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from headrace.broker.membership.metadata import Metadata
     from headrace.broker.net.peers import Peers
     from headrace.broker.sharing.coordinators import Shares
+    from headrace.coordinator.share.shard import ShareEffects, ShareShard
 
 CHANNEL: Final = "share-state"
 _TIMEOUT_MS: Final = 10_000
@@ -77,23 +79,6 @@ class KeptShare(NamedTuple):
     state_epoch: int
     start_offset: int
     batches: list[SavedBatch]
-
-
-class _Ticket(Generic[R]):
-    """One part of a question, answered by a coordinator of this broker."""
-
-    __slots__ = ("_refused", "future")
-
-    def __init__(self, future: asyncio.Future[R], refused: Callable[[Error], R]) -> None:
-        self.future = future
-        self._refused = refused
-
-    def answer(self, response: R) -> None:
-        if not self.future.done():
-            self.future.set_result(response)
-
-    def refuse(self, error: Error) -> None:
-        self.answer(self._refused(error))
 
 
 class ShareStates:
@@ -236,7 +221,11 @@ class ShareStates:
                 answers[key] = operation.refused(key.partition, fault.error)
                 continue
             if leader == self._broker_id:
-                here[key] = self._ask_here(operation, key, asked)
+                here[key] = self.coordinators.consult(
+                    coordinator_key(key),
+                    partial(_work, operation, key, asked),
+                    partial(operation.refused, key.partition),
+                )
             else:
                 elsewhere.setdefault(leader, {})[key] = asked
         for key, future in here.items():
@@ -254,22 +243,6 @@ class ShareStates:
         if image is None or image.leader < 0:
             raise ClientFault(Error.COORDINATOR_NOT_AVAILABLE)
         return image.leader
-
-    def _ask_here(
-        self, operation: Operation[A, R, Response], key: SharePartitionKey, asked: A
-    ) -> asyncio.Future[R]:
-        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        ticket = _Ticket(future, lambda error: operation.refused(key.partition, error))
-        coordinators = self.coordinators
-        try:
-            host = coordinators.host_of(coordinator_key(key))
-        except ClientFault as fault:
-            ticket.refuse(fault.error)
-            return future
-        now_ms = coordinators.now_ms()
-        caller = Caller(ticket, "", "", 0)
-        coordinators.perform(host, operation.work(host.shard, key, asked, caller, now_ms), now_ms)
-        return future
 
     async def _ask_peer(
         self,
@@ -307,3 +280,14 @@ class ShareStates:
 
 def _errors(results: Mapping[SharePartitionKey, R]) -> dict[SharePartitionKey, Error]:
     return {key: error_named(result.error_code) for key, result in results.items()}
+
+
+def _work(
+    operation: Operation[A, R, Response],
+    key: SharePartitionKey,
+    asked: A,
+    shard: ShareShard,
+    caller: Caller[R],
+    now_ms: int,
+) -> ShareEffects:
+    return operation.work(shard, key, asked, caller, now_ms)

@@ -1,17 +1,15 @@
 """Markers on their way to brokers that lead the partitions, gathered into WriteTxnMarkers.
 
-One request at a time is under way to each broker; what comes meanwhile leaves with the next one, so
-a busy coordinator sends few and large requests. Nothing is repeated here: a `Recipient` hears of
-the outcome and asks again, perhaps another broker.
+Nothing is repeated here: a `Recipient` hears of the outcome and asks again, perhaps another broker.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from headrace.broker.net.peers import PeerUnreachable, error_named
+from headrace.broker.transactions.outbox import Outbox
 from headrace.broker.watching import logs
 from headrace.errors import Error
 from headrace.types import TopicPartition
@@ -41,33 +39,34 @@ class Recipient(Protocol):
     def on_outcome(self, outcome: Mapping[TopicPartition, Error]) -> None: ...
 
 
+class _Letter(NamedTuple):
+    """The partitions of one transaction that a broker leads; its answer names producers."""
+
+    recipient: Recipient
+    partitions: list[TopicPartition]
+
+    @property
+    def name(self) -> int:
+        return self.recipient.wanted.producer.producer_id
+
+
 class MarkerOutboxes:
     """One outbox for each broker that leads partitions of transactions which end."""
 
     def __init__(self, peers: Peers) -> None:
         self._peers = peers
-        self._waiting: dict[int, dict[Recipient, list[TopicPartition]]] = {}
-        self._senders: dict[int, asyncio.Task[None]] = {}
+        self._outbox = Outbox(self._send)
 
     def put(self, broker_id: int, recipient: Recipient, partition: TopicPartition) -> None:
-        self._waiting.setdefault(broker_id, {}).setdefault(recipient, []).append(partition)
-        if broker_id not in self._senders:
-            # The task begins on the next turn of the loop: what this turn ends leaves together.
-            task = asyncio.get_running_loop().create_task(self._send_all(broker_id))
-            self._senders[broker_id] = task
+        letter = self._outbox.letter(broker_id, recipient, lambda: _Letter(recipient, []))
+        letter.partitions.append(partition)
 
-    async def _send_all(self, broker_id: int) -> None:
-        try:
-            while self._waiting.get(broker_id):
-                batch = _take(self._waiting[broker_id])
-                if batch:
-                    await self._send(broker_id, batch)
-        finally:
-            del self._senders[broker_id]
-
-    async def _send(self, broker_id: int, batch: dict[Recipient, list[TopicPartition]]) -> None:
+    async def _send(self, broker_id: int, letters: list[_Letter]) -> None:
+        batch = [each for each in letters if each.recipient.is_current]
+        if not batch:
+            return
         request = WriteTxnMarkersRequest(
-            markers=[_marker(each.wanted, partitions) for each, partitions in batch.items()]
+            markers=[_marker(each.recipient.wanted, each.partitions) for each in batch]
         )
         try:
             response = await self._peers.ask(
@@ -78,27 +77,11 @@ class MarkerOutboxes:
             answers = {}
         else:
             answers = _errors_by_producer(response)
-        for recipient, partitions in batch.items():
-            errors = answers.get(recipient.wanted.producer.producer_id, {})
-            recipient.on_outcome(
-                {each: errors.get(each, Error.NETWORK_EXCEPTION) for each in partitions}
+        for letter in batch:
+            errors = answers.get(letter.name, {})
+            letter.recipient.on_outcome(
+                {each: errors.get(each, Error.NETWORK_EXCEPTION) for each in letter.partitions}
             )
-
-
-def _take(
-    waiting: dict[Recipient, list[TopicPartition]],
-) -> dict[Recipient, list[TopicPartition]]:
-    """What the next request carries: an answer names producers, so each may occur once."""
-    batch: dict[Recipient, list[TopicPartition]] = {}
-    producers = set()
-    for recipient in list(waiting):
-        producer_id = recipient.wanted.producer.producer_id
-        if not recipient.is_current:
-            del waiting[recipient]
-        elif producer_id not in producers:
-            producers.add(producer_id)
-            batch[recipient] = waiting.pop(recipient)
-    return batch
 
 
 def _marker(wanted: TransactionMarkers, partitions: list[TopicPartition]) -> WritableTxnMarker:

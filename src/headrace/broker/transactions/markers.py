@@ -19,7 +19,6 @@ from headrace.broker.watching import logs
 from headrace.coordinator.effects import TransactionMarkers
 from headrace.coordinator.host import HostState
 from headrace.errors import ClientFault, Error
-from headrace.records.control import EndTxnMarker, build_end_txn_marker
 from headrace.types import NO_LEADER
 
 if TYPE_CHECKING:
@@ -71,15 +70,11 @@ class Markers:
                 return host.end_transaction(markers, now_ms)
             except OSError as fault:
                 raise self._storage.on_disk_fault(topic, index, fault) from fault
-        batch = build_end_txn_marker(
-            EndTxnMarker(markers.commit, markers.coordinator_epoch),
-            producer_id=markers.producer.producer_id,
-            producer_epoch=markers.producer.producer_epoch,
-            timestamp=now_ms,
-        )
         try:
             appended = partition.append_internal(
-                batch, now_ms=now_ms, transaction_version=markers.transaction_version
+                markers.batch(now_ms),
+                now_ms=now_ms,
+                transaction_version=markers.transaction_version,
             )
         except OSError as fault:
             raise self._storage.on_disk_fault(topic, index, fault) from fault

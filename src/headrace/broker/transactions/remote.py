@@ -2,13 +2,11 @@
 
 The leader of a partition must know that a write belongs to an open transaction. Where the
 transaction coordinator lives on another broker it is asked with AddPartitionsToTxn: to verify for
-producers of transactions v1, to add for those of v2. While one question to a broker is under way,
-further ones gather and leave together. No write waits longer than `_TIMEOUT_MS`, which includes the
-time to connect and to wait for an earlier question.
+producers of transactions v1, to add for those of v2. No write waits longer than `_TIMEOUT_MS`,
+which includes the time to connect and to wait for an earlier question.
 
 Between the coordinator's answer and the write the transaction may end here. A guard (see
-`verification_guards`) is opened before the question; an answer behind a broken one
-is void.
+`verification_guards`) is opened before the question; an answer behind a broken one is void.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.net.peers import PeerUnreachable, error_named
+from headrace.broker.transactions.outbox import Outbox
 from headrace.broker.watching import logs
 from headrace.errors import ClientFault, Error
 from headrace.types import NO_LEADER, TopicPartition
@@ -42,7 +41,6 @@ CHANNEL: Final = "add-partitions-manager"
 _TIMEOUT_MS: Final = 10_000
 
 Errors = dict[TopicPartition, Error]
-_Key = tuple[str, "ProducerIdentity", bool]  # transactional id, producer, whether it adds
 
 
 @dataclass(eq=False, slots=True)
@@ -54,6 +52,10 @@ class _Question:
     adds: bool
     partitions: dict[TopicPartition, None]  # in order, each once
     answer: asyncio.Future[Errors]
+
+    @property
+    def name(self) -> str:
+        return self.transactional_id
 
 
 class RemoteTransactions:
@@ -74,8 +76,7 @@ class RemoteTransactions:
         self._storage = storage
         self._transactions = transactions
         self._guards = markers.guards
-        self._waiting: dict[int, dict[_Key, _Question]] = {}
-        self._senders: dict[int, asyncio.Task[None]] = {}
+        self._outbox = Outbox(self._send)
 
     def coordinator_of(self, transactional_id: str) -> int:
         """The broker that coordinates a transactional id; ClientFault while there is none."""
@@ -135,39 +136,26 @@ class RemoteTransactions:
         partitions: Collection[TopicPartition],
         adds: bool,
     ) -> Errors:
-        waiting = self._waiting.setdefault(coordinator, {})
-        question = waiting.get((transactional_id, producer, adds))
-        if question is not None:
-            question.partitions.update(dict.fromkeys(partitions))
-        else:
-            loop = asyncio.get_running_loop()
-            answer: asyncio.Future[Errors] = loop.create_future()
-            question = _Question(
-                transactional_id, producer, adds, dict.fromkeys(partitions), answer
-            )
-            waiting[transactional_id, producer, adds] = question
-            if coordinator not in self._senders:
-                # It begins on the next turn of the loop: questions of this turn leave together.
-                self._senders[coordinator] = loop.create_task(self._send_all(coordinator))
+        def new() -> _Question:
+            answer: asyncio.Future[Errors] = asyncio.get_running_loop().create_future()
+            return _Question(transactional_id, producer, adds, {}, answer)
+
+        key = (transactional_id, producer, adds)
+        question = self._outbox.letter(coordinator, key, new)
+        question.partitions.update(dict.fromkeys(partitions))
         return await asyncio.shield(question.answer)
 
-    async def _send_all(self, coordinator: int) -> None:
-        waiting = self._waiting[coordinator]
-        try:
-            while waiting:
-                batch = _take(waiting)
-                answers = await self._send(coordinator, batch)
-                for question in batch:
-                    question.answer.set_result(
-                        {
-                            each: answers.get((question.transactional_id, each), _LOST)
-                            for each in question.partitions
-                        }
-                    )
-        finally:
-            del self._senders[coordinator]
+    async def _send(self, coordinator: int, batch: list[_Question]) -> None:
+        answers = await self._ask_peer(coordinator, batch)
+        for question in batch:
+            question.answer.set_result(
+                {
+                    each: answers.get((question.transactional_id, each), _LOST)
+                    for each in question.partitions
+                }
+            )
 
-    async def _send(
+    async def _ask_peer(
         self, coordinator: int, batch: list[_Question]
     ) -> dict[tuple[str, TopicPartition], Error]:
         request = AddPartitionsToTxnRequest(transactions=[_entry(each) for each in batch])
@@ -193,14 +181,6 @@ class RemoteTransactions:
 
 
 _LOST: Final = Error.NETWORK_EXCEPTION
-
-
-def _take(waiting: dict[_Key, _Question]) -> list[_Question]:
-    """What the next request carries: an answer names transactions, so each may occur once."""
-    batch: dict[str, _Key] = {}
-    for key in waiting:
-        batch.setdefault(key[0], key)
-    return [waiting.pop(key) for key in batch.values()]
 
 
 def _entry(question: _Question) -> AddPartitionsToTxnTransaction:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from headrace.broker.groups.coordinators import Coordinators
+from headrace.broker.groups.coordinators import Coordinators, TopicPlan
 from headrace.coordinator.effects import TransactionMarkers
 from headrace.coordinator.host import Host
 from headrace.coordinator.transaction.records import FORMATS, TransactionRecord
@@ -40,17 +40,20 @@ def build_transactions(
 
     return Coordinators(
         FORMATS,
+        TopicPlan(
+            partition_count=config.get_int("transaction.state.log.num.partitions"),
+            replication_factor_key="transaction.state.log.replication.factor",
+            configs={
+                "cleanup.policy": "compact",
+                "compression.type": "uncompressed",
+                "min.insync.replicas": str(config.get_int("transaction.state.log.min.isr")),
+                "segment.bytes": str(config.get_int("transaction.state.log.segment.bytes")),
+                "unclean.leader.election.enable": "false",
+            },
+        ),
         metadata,
         storage,
         machine,
-        partition_count=config.get_int("transaction.state.log.num.partitions"),
-        topic_configs={
-            "cleanup.policy": "compact",
-            "compression.type": "uncompressed",
-            "min.insync.replicas": str(config.get_int("transaction.state.log.min.isr")),
-            "segment.bytes": str(config.get_int("transaction.state.log.segment.bytes")),
-            "unclean.leader.election.enable": "false",
-        },
         new_shard=new_shard,
         send=markers.send,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
+from headrace.coordinator.group import consumer
 from headrace.coordinator.group.classic import ClassicGroup, ClassicState
 from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.protocol import PROTOCOL_TYPE
@@ -57,18 +58,23 @@ def described_classic(
     """A group as DescribeGroups shows it; one that is none is dead, and from v6 on an error."""
     if isinstance(group, ClassicGroup):
         return group.describe()
-    answer = describe_groups.DescribedGroup(
-        error_code=Error.NONE,
-        group_id=group_id,
-        group_state=DEAD,
-        protocol_type="",
-        protocol_data="",
-        members=[],
-    )
+    answer = refused_classic(group_id, Error.NONE, DEAD)
     if version >= NOT_FOUND_SINCE:
         answer.error_code = Error.GROUP_ID_NOT_FOUND
         answer.error_message = why_not_found(group_id, group, "classic")
     return answer
+
+
+def refused_classic(group_id: str, error: Error, state: str = "") -> describe_groups.DescribedGroup:
+    """A group that DescribeGroups cannot show."""
+    return describe_groups.DescribedGroup(
+        error_code=error,
+        group_id=group_id,
+        group_state=state,
+        protocol_type="",
+        protocol_data="",
+        members=[],
+    )
 
 
 def described_consumer(
@@ -76,11 +82,17 @@ def described_consumer(
 ) -> consumer_group_describe.DescribedGroup:
     """A group as ConsumerGroupDescribe shows it."""
     if isinstance(group, ConsumerGroup):
-        return group.describe()
-    error, message = Error.INVALID_GROUP_ID, None
-    if group_id:
-        error = Error.GROUP_ID_NOT_FOUND
-        message = why_not_found(group_id, group, "consumer")
+        return consumer.describe(group)
+    if not group_id:
+        return refused_consumer(group_id, Error.INVALID_GROUP_ID)
+    why = why_not_found(group_id, group, "consumer")
+    return refused_consumer(group_id, Error.GROUP_ID_NOT_FOUND, why)
+
+
+def refused_consumer(
+    group_id: str, error: Error, message: str | None = None
+) -> consumer_group_describe.DescribedGroup:
+    """A group that ConsumerGroupDescribe cannot show."""
     return consumer_group_describe.DescribedGroup(
         error_code=error,
         error_message=message,

@@ -17,6 +17,7 @@ from uuid import UUID
 from headrace.coordinator.effects import AnyReply, Caller, Effects, ProducerIdentity, Reply
 from headrace.coordinator.group import (
     classic,
+    consumer,
     listing,
     offset_commit,
     offset_delete,
@@ -26,7 +27,7 @@ from headrace.coordinator.group.answers import UNKNOWN_MEMBER, join_error, sync_
 from headrace.coordinator.group.classic import ClassicGroup
 from headrace.coordinator.group.classic.leave import BATCH_SINCE
 from headrace.coordinator.group.classic.rebalance import prepare_rebalance
-from headrace.coordinator.group.consumer import ConsumerGroup, upgrade
+from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.consumer.group import heartbeat_error
 from headrace.coordinator.group.consumer.heartbeat import check_request
 from headrace.coordinator.group.effects import GroupEffects
@@ -357,22 +358,12 @@ class GroupShard:
                 raise ClientFault(Error.GROUP_ID_NOT_FOUND, why)
         except ClientFault as fault:
             return Effects(replies=[Reply(caller.ticket, heartbeat_error(fault))])
-        new_group: ConsumerGroup | None
+        new_group = self._new_consumer(request.group_id)
         if group is None:
-            new_group = self._new_consumer(request.group_id)
             effects = new_group.handle_heartbeat(request, caller, now_ms)
         else:
-            new_group, effects = upgrade(
-                group,
-                request,
-                caller,
-                now_ms,
-                settings=settings,
-                timers=self.timers,
-                topics=self.topics,
-                new_uuid=self._new_uuid,
-            )
-        if new_group is not None and effects.records:
+            effects = consumer.upgrade(group, new_group, request, caller, now_ms)
+        if effects.records:
             self.groups[request.group_id] = new_group
         return effects
 
@@ -474,8 +465,8 @@ class GroupShard:
                 group, *who, is_transactional=is_transactional, now_ms=now_ms
             )
         elif group is not None:
-            return group.check_offset_commit(
-                *who, is_transactional=is_transactional, version=version, now_ms=now_ms
+            return consumer.check_offset_commit(
+                group, *who, is_transactional=is_transactional, version=version
             )
         return None
 
@@ -501,7 +492,7 @@ class GroupShard:
             if isinstance(group, ShareGroup):
                 raise listing.without_offsets(group)
             if isinstance(group, ConsumerGroup):
-                group.check_offset_fetch(request.member_id, request.member_epoch)
+                consumer.check_offset_fetch(group, request.member_id, request.member_epoch)
             answer = offset_fetch.fetched(
                 request,
                 self.offsets,

@@ -6,13 +6,11 @@ is refused is answered with its error and leaves nothing behind.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, Protocol
-from uuid import UUID
 
 from headrace.coordinator.effects import AnyReply, Caller, Effects, Reply
 from headrace.coordinator.group.answers import join_error, sync_error
-from headrace.coordinator.group.consumer import classic_members, describe, heartbeat, offsets
+from headrace.coordinator.group.consumer import classic_members, heartbeat
 from headrace.coordinator.group.consumer.fencing import remove_members
 from headrace.coordinator.group.consumer.migration import (
     ClassicGroupView,
@@ -41,11 +39,7 @@ from headrace.coordinator.group.records import (
     ConsumerGroupMemberMetadataKey,
     GroupRecord,
 )
-from headrace.coordinator.group.settings import GroupSettings
-from headrace.coordinator.timers import Timers
-from headrace.coordinator.topics import Topics
 from headrace.errors import ClientFault, Error
-from headrace.wire.messages.consumer_group_describe import DescribedGroup
 from headrace.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -192,34 +186,6 @@ class ConsumerGroup(Roster):
         self.topics_were_seen = False
         return Effects()
 
-    def check_offset_commit(
-        self,
-        member_id: str,
-        group_instance_id: str | None,
-        member_epoch: int,
-        *,
-        is_transactional: bool,
-        version: int,
-        now_ms: int,
-    ) -> offsets.PartitionCheck | None:
-        """See `offsets.check_offset_commit`; a commit is no sign of life."""
-        return offsets.check_offset_commit(
-            self,
-            member_id,
-            group_instance_id,
-            member_epoch,
-            is_transactional=is_transactional,
-            version=version,
-        )
-
-    def check_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """See `offsets.check_offset_fetch`."""
-        offsets.check_offset_fetch(self, member_id, member_epoch)
-
-    def describe(self) -> DescribedGroup:
-        """See `describe.describe`."""
-        return describe.describe(self)
-
     def subscribed_topics(self) -> set[str]:
         """The topics whose offsets are in use."""
         return self.topics_wanted_by(self.members.values())
@@ -250,28 +216,23 @@ def heartbeat_error(fault: ClientFault) -> ConsumerGroupHeartbeatResponse:
 
 def upgrade(
     classic: ConvertibleGroup,
+    group: ConsumerGroup,
     request: ConsumerGroupHeartbeatRequest,
     caller: Caller[ConsumerGroupHeartbeatResponse],
     now_ms: int,
-    *,
-    settings: GroupSettings,
-    timers: Timers,
-    topics: Topics,
-    new_uuid: Callable[[], UUID],
-) -> tuple[ConsumerGroup | None, GroupEffects]:
+) -> GroupEffects:
     """Let the first member of the consumer protocol join a classic group, empty or not.
 
-    If it gets in, the group that it is in from then on is returned, still to be given the records;
-    all who wait in the classic group are told to join again. If not, that one goes on as it is.
+    If it gets in, there are records, and `group`, which is new, is the group that it is in from
+    then on; all who wait in the classic group are told to join again. If not, that one goes on.
     """
     try:
         if classic.members:
-            check_upgrade(classic, settings)
-        records = build_upgrade_records(classic, topics)
+            check_upgrade(classic, group.settings)
+        records = build_upgrade_records(classic, group.topics)
     except ClientFault as fault:
-        return None, Effects(replies=[Reply(caller.ticket, heartbeat_error(fault))])
+        return Effects(replies=[Reply(caller.ticket, heartbeat_error(fault))])
     # The handler must see the group that these records make; they are replayed again with its own.
-    group = ConsumerGroup(classic.group_id, settings, timers, topics, new_uuid)
     for record in records[1:]:
         group.replay(record)
     for member in group.members.values():
@@ -279,8 +240,8 @@ def upgrade(
     effects = group.handle_heartbeat(request, caller, now_ms)
     if not effects.records:
         group.abandon(Error.NONE)
-        return None, effects
+        return effects
     effects.records[:0] = records
     effects.replies[:0] = classic.abandon(Error.REBALANCE_IN_PROGRESS)
     effects.notes.append(f"Classic group {classic.group_id} has become a consumer group")
-    return group, effects
+    return effects
