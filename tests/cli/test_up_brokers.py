@@ -13,7 +13,7 @@ from typing import IO
 
 import pytest
 
-from headrace.cli.administration.client import Admin
+from headrace.admin.client import Admin
 from headrace.cli.brokers import settings_of, several
 from headrace.cli.failures import Failure
 from headrace.cli.up import Request, http_settings

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.cli.administration.client import connect, find_topic
-from headrace.cli.administration.health import (
+from headrace.admin.health import (
     OFFLINE,
     UNDER_MIN_ISR,
     UNDER_REPLICATED,
     ailments,
     min_isr_of,
 )
-from headrace.cli.administration.views import PartitionView, TopicView
+from headrace.admin.views import PartitionView, TopicView
+from headrace.cli.asking import connect, find_topic
 from headrace.cli.target import Target
 from headrace.types import TopicPartition
 

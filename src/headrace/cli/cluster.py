@@ -27,7 +27,7 @@ def status(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show live brokers, their leaderships, and partitions that are offline or under-replicated."""
-    from headrace.cli.administration.client import connect
+    from headrace.cli.asking import connect
 
     with connect(target) as admin:
         topics = admin.topics()
@@ -46,7 +46,7 @@ def show_id(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the cluster's id."""
-    from headrace.cli.administration.client import connect
+    from headrace.cli.asking import connect
 
     with connect(target) as admin:
         found = admin.describe_cluster().cluster_id

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headrace.cli.administration.health import (
+from headrace.admin.health import (
     OFFLINE,
     UNDER_MIN_ISR,
     UNDER_REPLICATED,
     ailments,
     min_isr_of,
 )
-from headrace.cli.administration.views import ClusterView, Reassignment, Setting, TopicView
+from headrace.admin.views import ClusterView, Reassignment, Setting, TopicView
 from headrace.types import TopicPartition
 
 

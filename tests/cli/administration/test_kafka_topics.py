@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Position
 
-from headrace.cli.administration.views import PartitionView, Reassignment, Setting, TopicView
+from headrace.admin.views import PartitionView, Reassignment, Setting, TopicView
 from headrace.cli.kafka_compat import topics
 from headrace.cli.kafka_compat.topic_report import Filter, report
 from headrace.testing import Broker, Cluster

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.cli.administration.views import (
+from headrace.admin.views import (
     BrokerView,
     ClusterView,
     PartitionView,

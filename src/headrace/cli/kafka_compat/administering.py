@@ -11,7 +11,8 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-from headrace.cli.administration.client import Admin, connect
+from headrace.admin.client import Admin
+from headrace.cli.asking import connect
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.kafka_compat.flags import Given
 from headrace.cli.small_files import read_properties

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from headrace.cli.administration.client import Admin
+from headrace.admin.client import Admin
 from headrace.cli.api_names import api_name
 from headrace.cli.kafka_compat.administering import CONNECTING, bare
 from headrace.cli.kafka_compat.flags import Given, flags

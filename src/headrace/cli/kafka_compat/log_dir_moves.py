@@ -6,10 +6,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from headrace.cli.administration.client import Admin
-from headrace.cli.administration.plans import Replica
-from headrace.cli.administration.views import by_topic
+from headrace.admin.client import Admin
+from headrace.admin.views import by_topic
 from headrace.cli.kafka_compat.administering import Told
+from headrace.cli.replica_plans import Replica
 from headrace.client.faults import error_named
 from headrace.errors import Error
 from headrace.types import TopicPartition

@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from headrace.cli.administration.client import Admin, Refused
-from headrace.cli.administration.copies import Copy, OffsetsDiffer, compare
-from headrace.cli.administration.views import TopicView, by_topic
+from headrace.admin.client import Admin
+from headrace.admin.copies import Copy, OffsetsDiffer, compare
+from headrace.admin.faults import Refused
+from headrace.admin.views import TopicView, by_topic
 from headrace.cli.kafka_compat.administering import FAILED, Told, as_whole_number, need
 from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster

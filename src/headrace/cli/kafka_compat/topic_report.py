@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum, auto
 
-from headrace.cli.administration.health import min_isr_of
-from headrace.cli.administration.views import (
+from headrace.admin.health import min_isr_of
+from headrace.admin.views import (
     PartitionView,
     Reassignment,
     Setting,

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from headrace.cli.administration.client import PAGE, Admin, Refused
-from headrace.cli.administration.views import TopicView
+from headrace.admin.client import PAGE, Admin
+from headrace.admin.faults import Refused
+from headrace.admin.views import TopicView
 from headrace.cli.kafka_compat.administering import (
     CONNECTING,
     Told,

@@ -6,26 +6,25 @@ assignment, is None for the old. Members' hosts stay as brokers write them, with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import struct
+from collections.abc import Collection, Iterable
+from struct import Struct
 from typing import Any, Final, NamedTuple
 
-from headrace.cli.administration.client import Admin, Fault, Refused
-from headrace.cli.administration.views import by_topic
-from headrace.client.connection import Connection, Unsupported
-from headrace.client.coordinators import with_coordinator
-from headrace.client.faults import BrokerRefused, error_named
-from headrace.client.retrying import Deadline
+from headrace.admin.client import Admin
+from headrace.admin.faults import Fault, Refused, fault_in, raise_for
+from headrace.admin.routing import at_coordinator, coordinator_of
+from headrace.admin.views import by_topic
+from headrace.client.connection import Unsupported
 from headrace.errors import Error
 from headrace.types import TopicPartition
 
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
 CLASSIC: Final = "Classic"
 CONSUMER: Final = "Consumer"
+DEAD: Final = "Dead"
 CONSUMER_PROTOCOL: Final = "consumer"
-_MOVING: Final = (
-    Error.COORDINATOR_LOAD_IN_PROGRESS,
-    Error.COORDINATOR_NOT_AVAILABLE,
-    Error.NOT_COORDINATOR,
-)
 _NOT_OF_THIS_KIND: Final = (Error.GROUP_ID_NOT_FOUND, Error.UNSUPPORTED_VERSION)
 _ABSENT_IS_AN_ERROR: Final = 6
 """The first version of DescribeGroups that does not call an unknown group a dead one (KIP-1043)."""
@@ -127,6 +126,17 @@ def describe_group(admin: Admin, group: str) -> GroupView:
     )
 
 
+def find_group(admin: Admin, group: str) -> GroupView | None:
+    """Like `describe_group`; None if there is none, which older brokers call a dead one."""
+    try:
+        found = describe_group(admin, group)
+    except Refused as error:
+        if error.error is not Error.GROUP_ID_NOT_FOUND:
+            raise
+        return None
+    return None if found.state == DEAD else found
+
+
 def _member(each: Any) -> MemberView:
     return MemberView(
         each.member_id,
@@ -174,7 +184,7 @@ def _describe_classic(admin: Admin, group: str) -> GroupView:
                 each.group_instance_id,
                 each.client_id,
                 each.client_host,
-                _assigned(each.member_assignment),
+                read_assignment(bytes(each.member_assignment)),
                 None,
                 None,
                 None,
@@ -184,17 +194,30 @@ def _describe_classic(admin: Admin, group: str) -> GroupView:
     )
 
 
-def _assigned(data: bytes) -> tuple[TopicPartition, ...]:
-    """What a member was given; nothing while the group has not agreed."""
-    from headrace.coordinator.group.protocol import decode_assignment
+def read_assignment(data: bytes) -> tuple[TopicPartition, ...]:
+    """The partitions that a classic member was given; none if the bytes say nothing of that kind.
 
-    if not data:
+    Any client may have written them: version, topics with their partitions, data of its own.
+    """
+    places = []
+    try:
+        (topics,) = _INT32.unpack_from(data, _INT16.size)
+        position = _INT16.size + _INT32.size
+        for _ in range(min(topics, len(data))):
+            (length,) = _INT16.unpack_from(data, position)
+            position += _INT16.size
+            if length < 0 or position + length > len(data):
+                return ()
+            name = data[position : position + length].decode()
+            position += length
+            (count,) = _INT32.unpack_from(data, position)
+            position += _INT32.size
+            for _ in range(min(count, len(data))):
+                places.append(TopicPartition(name, *_INT32.unpack_from(data, position)))
+                position += _INT32.size
+    except (struct.error, UnicodeDecodeError):
         return ()
-    return tuple(
-        TopicPartition(topic.topic, number)
-        for topic in decode_assignment(data).assigned_partitions
-        for number in topic.partitions
-    )
+    return tuple(sorted(places))
 
 
 # -- changing -------------------------------------------------------------------------------------
@@ -236,41 +259,31 @@ def delete_offsets(
     }
 
 
-# -- coordinators ---------------------------------------------------------------------------------
+class Leaving(NamedTuple):
+    """A member to remove: by its id, or by the name of a static member."""
+
+    member_id: str
+    instance_id: str | None
 
 
-def at_coordinator(
-    admin: Admin, group: str, request: Any, part: Callable[[Any], Any] = lambda answer: answer
-) -> Any:
-    """What a group's coordinator answers, once it is no longer moving or loading.
+def remove_members(
+    admin: Admin, group: str, leaving: Iterable[Leaving], reason: str
+) -> dict[Leaving, Fault | None]:
+    """Take members out of a group; `Refused` if it concerns the whole group."""
+    from headrace.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 
-    `part` finds in the answer what has the error code.
-    """
-    what = f"asking for the group {group}"
-
-    def once(connection: Connection, deadline: Deadline) -> Any:
-        found = part(admin.cluster.call(connection, request, deadline))
-        if found.error_code in _MOVING:
-            raise BrokerRefused(found.error_code, what)
-        return found
-
-    return with_coordinator(admin.cluster, group, what, once)
+    members = [
+        MemberIdentity(member_id=each.member_id, group_instance_id=each.instance_id, reason=reason)
+        for each in leaving
+    ]
+    answer = at_coordinator(admin, group, LeaveGroupRequest(group_id=group, members=members))
+    raise_for(answer.error_code, None)
+    return {
+        Leaving(each.member_id, each.group_instance_id): fault_in(each.error_code)
+        for each in answer.members
+    }
 
 
 def the_group(admin: Admin, group: str, request: Any) -> Any:
     """What the coordinator says of the one group that a request names."""
     return at_coordinator(admin, group, request, lambda answer: answer.groups[0])
-
-
-def coordinator_of(admin: Admin, group: str) -> tuple[int, str, int]:
-    """The id and the address of a group's coordinator."""
-    connection = admin.cluster.coordinator(group)
-    addresses: Mapping[tuple[str, int], int] = {
-        (each.host, each.port): each.id for each in admin.describe_cluster().brokers
-    }
-    return (addresses.get(connection.where, -1), *connection.where)
-
-
-def fault_in(code: int) -> Fault | None:
-    """The error of one of many answers; None if it is none."""
-    return None if code == Error.NONE else Fault(error_named(code), "")

@@ -7,7 +7,8 @@ import secrets
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from headrace.cli.administration.client import Admin, Fault, Refused
+from headrace.admin.client import Admin
+from headrace.admin.faults import Fault, Refused
 from headrace.client.faults import error_named
 from headrace.client.scram import MIN_ITERATIONS
 from headrace.errors import Error

@@ -1,10 +1,10 @@
 """The administrative requests of a cluster.
 
-A request goes to the controller, so that whoever changes something and looks again sees it: other
-brokers hear of it a moment later. Where it cannot be reached any other broker will do. Only the
-settings and the disks of a broker are asked of that broker. A connection that is lost on the way is
-opened to another broker and the request sent again, within the client's time. Errors come back as
-values where there is one for each partition, and as `Refused` where one concerns the whole.
+A request goes to the controller, so that a change is seen by the next question: other brokers hear
+of it a moment later. If it cannot be reached, any other broker is asked. Only the settings and the
+disks of a broker are asked of that broker. If a connection is lost, the request is sent again to
+another broker within the client's time. Errors come back as values where there is one for each
+partition, and as `Refused` where one concerns the whole.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple, Self
 
-from headrace.cli.administration import views
-from headrace.cli.failures import Failure, did_you_mean
-from headrace.cli.reach import reach
-from headrace.cli.target import Target
+from headrace.admin import views
+from headrace.admin.faults import Fault, Refused, in_words, raise_for
 from headrace.client.cluster import Cluster
 from headrace.client.connection import Connection, ConnectionLost, Unreachable
 from headrace.client.faults import BrokerRefused, error_named
-from headrace.client.settings import ClientSettings, client_settings
-from headrace.errors import Error, HeadraceError
+from headrace.client.retrying import Deadline
+from headrace.client.settings import ClientSettings
+from headrace.errors import Error
 from headrace.types import TopicPartition
 
 PREFERRED: Final = 0
@@ -37,22 +36,6 @@ PAGE: Final = 2000
 _TIMEOUT_MS: Final = 60_000
 
 
-class Refused(HeadraceError):
-    """A broker answered with an error that concerns the whole request."""
-
-    def __init__(self, code: int, message: str | None) -> None:
-        self.error = error_named(code)
-        self.said = message or ""
-        super().__init__(message or in_words(self.error))
-
-
-class Fault(NamedTuple):
-    """Why one of many things was not done."""
-
-    error: Error
-    message: str
-
-
 class Changes(NamedTuple):
     """New values of settings of one topic or broker; None returns one to its default."""
 
@@ -61,26 +44,13 @@ class Changes(NamedTuple):
     values: Mapping[str, str | None]
 
 
-def in_words(error: Error) -> str:
-    """An error that a broker gave no words to."""
-    return f"the broker answers {error.name}"
-
-
-def connect(target: Target) -> Admin:
-    """A client of these brokers; a failure with the reason if none of them can be reached."""
-    settings, _ = client_settings({**target.properties, "bootstrap.servers": target.servers})
-    # Looked at first, because a client waits a while for a broker that may only be starting.
-    reach(target)
-    return Admin(settings)
-
-
 class Admin(AbstractContextManager["Admin"]):
     """One cluster; use as a context manager, or `close` it."""
 
     def __init__(self, settings: ClientSettings) -> None:
         self.cluster = Cluster(settings)
         """For what needs a leader or a coordinator."""
-        self._preferred = self._find_controller()
+        self._controller: int | None = None
 
     def close(self) -> None:
         self.cluster.close()
@@ -94,29 +64,47 @@ class Admin(AbstractContextManager["Admin"]):
     # -- asking -----------------------------------------------------------------------------------
 
     def ask(self, request: Any) -> Any:
-        """The answer of the controller, or of whoever answers."""
+        """The answer of the controller, or of whoever answers if it cannot be reached."""
         deadline = self.cluster.deadline(f"asking {type(request).__name__}")
+        try:
+            return self.cluster.call(self._find_controller(deadline), request, deadline)
+        except (ConnectionLost, Unreachable, BrokerRefused):
+            self._controller = None
         while True:
             try:
-                connection = self._preferred or self.cluster.any_broker(within=deadline)
+                connection = self.cluster.any_broker(within=deadline)
                 return self.cluster.call(connection, request, deadline)
             except (ConnectionLost, Unreachable) as error:
-                self._preferred = None
                 deadline.rest(error)
 
-    def _find_controller(self) -> Connection | None:
-        from headrace.wire.messages.metadata import MetadataRequest
+    def change(self, request: Any, listed: str) -> list[Any]:
+        """The results in a field of the controller's answer; it is found again if it has moved."""
+        deadline = self.cluster.deadline(f"asking {type(request).__name__}")
+        while True:
+            results: list[Any] = getattr(self.ask(request), listed)
+            for each in results:
+                if each.error_code == Error.NOT_CONTROLLER:
+                    self._controller = None
+                    what = type(request).__name__
+                    deadline.rest(BrokerRefused(each.error_code, what, each.error_message))
+                    break
+            else:
+                return results
 
-        try:
-            self.cluster.topics([])
-            told = self.cluster.any_broker().call(MetadataRequest(topics=[]))
-            return self.cluster.broker(told.controller_id)
-        except (ConnectionLost, Unreachable, BrokerRefused):
-            return None
+    def _find_controller(self, deadline: Deadline) -> Connection:
+        if self._controller is None:
+            self.cluster.topics([], within=deadline)
+            self._controller = self.cluster.controller_id
+        return self.cluster.broker(self._controller, within=deadline)
 
     def ask_broker(self, broker_id: int, request: Any) -> Any:
-        """The answer of this broker."""
-        return self.connection(broker_id).call(request)
+        """The answer of this broker, on a new connection if the old one is lost."""
+        deadline = self.cluster.deadline(f"asking broker {broker_id}")
+        while True:
+            try:
+                return self.cluster.call(self.connection(broker_id), request, deadline)
+            except ConnectionLost as error:
+                deadline.rest(error)
 
     def ask_owner(self, kind: int, name: str, request: Any) -> Any:
         """The answer of the broker whose settings these are, if it lives; else of whoever answers.
@@ -146,28 +134,43 @@ class Admin(AbstractContextManager["Admin"]):
             include_fenced_brokers=include_fenced,
         )
         answer = self.ask(request)
-        _raise_for(answer.error_code, answer.error_message)
+        raise_for(answer.error_code, answer.error_message)
         brokers = [
             views.BrokerView(each.broker_id, each.host, each.port, each.rack, each.is_fenced)
             for each in answer.brokers
         ]
         return views.ClusterView(answer.cluster_id, answer.controller_id, tuple(sorted(brokers)))
 
-    def topics(self) -> list[views.TopicView]:
-        """All topics by name, without what only `describe` tells."""
-        from headrace.wire.messages.metadata import MetadataRequest
+    def topics(
+        self, names: Collection[str] | None = None, *, with_operations: bool = False
+    ) -> list[views.TopicView]:
+        """These topics, or all, by name, without what only `describe` tells.
 
-        answer = self.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False))
-        found = [
-            views.TopicView(
-                each.name,
-                each.topic_id,
-                each.is_internal,
-                tuple(sorted(_partition(one, None, None) for one in each.partitions)),
+        `Refused` for one of these that does not exist.
+        """
+        from headrace.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+
+        request = MetadataRequest(
+            topics=None if names is None else [MetadataRequestTopic(name=name) for name in names],
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=with_operations,
+        )
+        answer = self.ask(request)
+        raise_for(answer.error_code, None)
+        found = []
+        for each in answer.topics:
+            # A topic whose partitions have no leader is there nevertheless.
+            if each.error_code not in (Error.NONE, Error.LEADER_NOT_AVAILABLE):
+                if names is not None:
+                    raise Refused(each.error_code, None)
+                continue
+            partitions = sorted(_partition(one, None, None) for one in each.partitions)
+            operations = each.topic_authorized_operations if with_operations else None
+            found.append(
+                views.TopicView(
+                    each.name, each.topic_id, each.is_internal, tuple(partitions), operations
+                )
             )
-            for each in answer.topics
-            if not each.error_code
-        ]
         return sorted(found)
 
     def describe(self, names: Collection[str], *, page_size: int = PAGE) -> list[views.TopicView]:
@@ -194,7 +197,7 @@ class Admin(AbstractContextManager["Admin"]):
                 )
             )
             for each in page.topics:
-                _raise_for(each.error_code, f"Topic {each.name} not found.")
+                raise_for(each.error_code, f"Topic {each.name} not found.")
                 partitions = [
                     _partition(one, one.eligible_leader_replicas, one.last_known_elr)
                     for one in each.partitions
@@ -226,7 +229,7 @@ class Admin(AbstractContextManager["Admin"]):
         answer = self.ask(DescribeConfigsRequest(resources=resources))
         found = {}
         for each in answer.results:
-            _raise_for(each.error_code, each.error_message)
+            raise_for(each.error_code, each.error_message)
             found[each.resource_name] = [
                 views.Setting(one.name, one.value, one.config_source == _DEFAULT_SOURCE)
                 for one in each.configs
@@ -249,7 +252,7 @@ class Admin(AbstractContextManager["Admin"]):
                 for name, indexes in views.by_topic(partitions).items()
             ]
         answer = self.ask(ListPartitionReassignmentsRequest(topics=topics))
-        _raise_for(answer.error_code, answer.error_message)
+        raise_for(answer.error_code, answer.error_message)
         return {
             TopicPartition(topic.name, each.partition_index): views.Reassignment(
                 tuple(each.replicas), tuple(each.adding_replicas), tuple(each.removing_replicas)
@@ -288,8 +291,8 @@ class Admin(AbstractContextManager["Admin"]):
                 CreatableTopicConfig(name=key, value=value) for key, value in settings.items()
             ],
         )
-        for each in self.ask(CreateTopicsRequest(topics=[topic])).topics:
-            _raise_for(each.error_code, each.error_message)
+        for each in self.change(CreateTopicsRequest(topics=[topic]), "topics"):
+            raise_for(each.error_code, each.error_message)
 
     def grow(self, counts: Mapping[str, int], assignment: Sequence[Sequence[int]]) -> None:
         """Give topics more partitions, the new ones to these brokers if any are named."""
@@ -307,8 +310,8 @@ class Admin(AbstractContextManager["Admin"]):
         request = CreatePartitionsRequest(
             topics=topics, timeout_ms=_TIMEOUT_MS, validate_only=False
         )
-        for each in self.ask(request).results:
-            _raise_for(each.error_code, each.error_message)
+        for each in self.change(request, "results"):
+            raise_for(each.error_code, each.error_message)
 
     def delete(self, names: Collection[str]) -> None:
         from headrace.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -318,8 +321,8 @@ class Admin(AbstractContextManager["Admin"]):
             topic_names=list(names),
             timeout_ms=_TIMEOUT_MS,
         )
-        for each in self.ask(request).responses:
-            _raise_for(each.error_code, each.error_message)
+        for each in self.change(request, "responses"):
+            raise_for(each.error_code, each.error_message)
 
     def reassign(
         self,
@@ -352,7 +355,7 @@ class Admin(AbstractContextManager["Admin"]):
                 allow_replication_factor_change=may_change_factor, topics=topics
             )
         )
-        _raise_for(answer.error_code, answer.error_message)
+        raise_for(answer.error_code, answer.error_message)
         return {
             TopicPartition(topic.name, each.partition_index): _fault(each)
             for topic in answer.responses
@@ -373,7 +376,7 @@ class Admin(AbstractContextManager["Admin"]):
                 for name, indexes in views.by_topic(partitions).items()
             ]
         answer = self.ask(ElectLeadersRequest(election_type=kind, topic_partitions=topics))
-        _raise_for(answer.error_code, None)
+        raise_for(answer.error_code, None)
         return {
             TopicPartition(topic.topic, each.partition_id): _fault(each)
             if each.error_code
@@ -402,16 +405,7 @@ class Admin(AbstractContextManager["Admin"]):
             )
             request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
             for each in self.ask_owner(change.kind, change.name, request).responses:
-                _raise_for(each.error_code, each.error_message)
-
-
-def find_topic(topics: Sequence[views.TopicView], name: str) -> views.TopicView:
-    """The topic of this name, or a failure with the names that look alike."""
-    for topic in topics:
-        if topic.name == name:
-            return topic
-    hint = did_you_mean(name, [topic.name for topic in topics]) or 'see "headrace topic list"'
-    raise Failure(f'there is no topic "{name}"', hint)
+                raise_for(each.error_code, each.error_message)
 
 
 def _partition(
@@ -435,8 +429,3 @@ def _listed(replicas: Sequence[int] | None) -> list[int] | None:
 def _fault(each: Any) -> Fault:
     error = error_named(each.error_code)
     return Fault(error, each.error_message or in_words(error))
-
-
-def _raise_for(code: int, message: str | None) -> None:
-    if code != Error.NONE:
-        raise Refused(code, message)

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from headrace.cli.administration.client import Admin, Fault, Refused
-from headrace.cli.administration.groups import (
-    GroupListing,
-    at_coordinator,
-    coordinator_of,
-    list_groups,
-    places_in,
-    the_group,
-)
-from headrace.cli.administration.views import by_topic
+from headrace.admin.client import Admin
+from headrace.admin.faults import Fault, Refused
+from headrace.admin.groups import GroupListing, list_groups, places_in, the_group
+from headrace.admin.routing import at_coordinator, coordinator_of
+from headrace.admin.views import by_topic
 from headrace.client.faults import error_named
 from headrace.errors import Error
 from headrace.types import TopicPartition

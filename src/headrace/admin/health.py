@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from headrace.cli.administration import views
+from headrace.admin import views
 
 UNDER_REPLICATED: Final = "under-replicated"
 OFFLINE: Final = "offline"

@@ -47,10 +47,17 @@ class PartitionView(NamedTuple):
 
 
 class TopicView(NamedTuple):
+    """A topic; the operations that the asker may do are a bit set, None if nobody asked."""
+
     name: str
     id: UUID
     is_internal: bool
     partitions: tuple[PartitionView, ...]
+    operations: int | None = None
+
+    @property
+    def replication_factor(self) -> int:
+        return max((len(each.replicas) for each in self.partitions), default=0)
 
 
 class Reassignment(NamedTuple):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from headrace.cli.administration.client import Admin, Refused
+from headrace.admin.client import Admin
+from headrace.admin.faults import Refused
 from headrace.errors import Error
 
 USER: Final = "user"

@@ -9,7 +9,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
-from headrace.cli.administration.client import Admin, Refused
+from headrace.admin.client import Admin
+from headrace.admin.faults import Refused
 from headrace.errors import Error
 
 
