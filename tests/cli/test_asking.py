@@ -29,24 +29,6 @@ def test_an_error_has_a_cause_and_a_remedy() -> None:
     assert fault_in(0) is None
 
 
-@pytest.mark.parametrize(
-    ("said", "remedy"),
-    [
-        (
-            "50000 partitions in one request; at most 10000 are allowed.",
-            "at most 10,000 partitions",
-        ),
-        ("Topics must not be compacted", "ask who set the policy of the brokers"),
-    ],
-)
-def test_a_policy_is_not_always_about_partitions(said: str, remedy: str) -> None:
-    """The limit of one request is a remedy only where the broker speaks of partitions."""
-    failure = failure_of(Error.POLICY_VIOLATION, said, 'topic "orders"')
-    assert said.rstrip(".") in str(failure)
-    assert remedy in str(failure)
-    assert ("10,000" in str(failure)) == ("partitions" in said)
-
-
 def test_a_sign_in_needs_a_user() -> None:
     """Named before anything is sent."""
     target = parse_target("127.0.0.1:1", ["security.protocol=SASL_SSL"])

@@ -266,10 +266,10 @@ class Admin(AbstractContextManager["Admin"]):
     def create(
         self,
         name: str,
-        partitions: int | None,
-        replication_factor: int | None,
-        assignment: Sequence[Sequence[int]],
-        settings: Mapping[str, str],
+        partitions: int | None = None,
+        replication_factor: int | None = None,
+        assignment: Sequence[Sequence[int]] = (),
+        settings: Mapping[str, str] = {},
     ) -> None:
         """Create a topic; None takes the brokers' default, an assignment excludes both numbers."""
         from headrace.wire.messages.create_topics import (
@@ -294,7 +294,7 @@ class Admin(AbstractContextManager["Admin"]):
         for each in self.change(CreateTopicsRequest(topics=[topic]), "topics"):
             raise_for(each.error_code, each.error_message)
 
-    def grow(self, counts: Mapping[str, int], assignment: Sequence[Sequence[int]]) -> None:
+    def grow(self, counts: Mapping[str, int], assignment: Sequence[Sequence[int]] = ()) -> None:
         """Give topics more partitions, the new ones to these brokers if any are named."""
         from headrace.wire.messages.create_partitions import (
             CreatePartitionsAssignment,

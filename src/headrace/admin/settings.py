@@ -55,6 +55,7 @@ class SettingView(NamedTuple):
     value: str | None
     source: Source
     is_sensitive: bool
+    is_read_only: bool
     synonyms: tuple[Synonym, ...]
 
 
@@ -97,6 +98,7 @@ def _view(each: Any) -> SettingView:
         each.value,
         _source(each.config_source),
         each.is_sensitive,
+        each.read_only,
         tuple(Synonym(one.name, one.value, _source(one.source)) for one in each.synonyms),
     )
 

@@ -5,7 +5,7 @@ Questions and answers are those of `headrace.admin`; nothing is known here of wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from headrace.admin.client import Admin
@@ -21,11 +21,18 @@ from headrace.errors import Error, HeadraceError
 from headrace.wire.faults import UnencodableMessage
 
 
-def connect(target: Target) -> Admin:
-    """A client of these brokers; a failure with the reason if none of them can be reached."""
-    settings, _ = client_settings({**target.properties, "bootstrap.servers": target.servers})
+def connect(target: Target, *, is_strict: bool = True) -> Admin:
+    """A client of these brokers; a failure with the reason if none of them can be reached.
+
+    A setting that no client knows is a failure too; Kafka's tools are lenient about them.
+    """
+    settings, unknown = client_settings({**target.properties, "bootstrap.servers": target.servers})
     # Looked at first, because a client waits a while for a broker that may only be starting.
     reach(target)
+    if unknown and is_strict:
+        from headrace.cli.kafka import check_settings
+
+        check_settings(target)
     return Admin(settings)
 
 
@@ -77,7 +84,10 @@ def find_topic(topics: Sequence[TopicView], name: str) -> TopicView:
     for topic in topics:
         if topic.name == name:
             return topic
-    hint = did_you_mean(name, [topic.name for topic in topics])
-    raise Failure(
-        f'there is no topic "{name}"', hint or f'create it with "headrace topic create {name}"'
-    )
+    raise no_such_topic(name, [topic.name for topic in topics])
+
+
+def no_such_topic(name: str, known: Iterable[str]) -> Failure:
+    guess = did_you_mean(name, known)
+    hint = guess or f'create it with "headrace topic create {name}"'
+    return Failure(f'there is no topic "{name}"', hint)

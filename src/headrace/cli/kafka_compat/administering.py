@@ -62,7 +62,7 @@ def as_whole_number(given: Given, flag: str) -> int | None:
 def open_admin(servers: str, config: str | None, timeout_ms: int | None = None) -> Admin:
     """A client for these brokers with the settings of a properties file."""
     limits = {} if timeout_ms is None else {"default.api.timeout.ms": str(timeout_ms)}
-    return connect(target_of(servers, config, limits))
+    return connect(target_of(servers, config, limits), is_strict=False)
 
 
 def target_of(servers: str, config: str | None, more: Mapping[str, str] = {}) -> Target:
