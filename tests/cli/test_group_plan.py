@@ -6,7 +6,9 @@ import pytest
 
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.group.describe import show_parts, sum_lag
-from headrace.cli.group.offset_plans import (
+from headrace.cli.group.offsets import Standing
+from headrace.cli.group.options import parse_scope
+from headrace.cli.offset_plans import (
     MAX_CSV_LINES,
     Borders,
     Kind,
@@ -14,8 +16,6 @@ from headrace.cli.group.offset_plans import (
     parse_csv,
     to_csv,
 )
-from headrace.cli.group.offsets import Standing
-from headrace.cli.group.options import parse_scope
 from headrace.types import TopicPartition as TopicPart
 
 A0, A1, B0 = TopicPart("a", 0), TopicPart("a", 1), TopicPart("b", 0)

@@ -17,7 +17,9 @@ from headrace.cli.asking import connect, explained, find_topic
 from headrace.cli.durations import parse_duration_ms
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.group.legacy_offsets import read_legacy_offsets
-from headrace.cli.group.offset_plans import (
+from headrace.cli.group.offsets import read_committed
+from headrace.cli.group.options import GroupName, Scope, ScopeOption, parse_scope
+from headrace.cli.offset_plans import (
     LISTED,
     Borders,
     Kind,
@@ -26,8 +28,6 @@ from headrace.cli.group.offset_plans import (
     parse_csv,
     to_csv,
 )
-from headrace.cli.group.offsets import read_committed
-from headrace.cli.group.options import GroupName, Scope, ScopeOption, parse_scope
 from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
 from headrace.cli.parameters import option

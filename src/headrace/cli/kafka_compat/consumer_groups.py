@@ -22,7 +22,6 @@ from headrace.admin.groups import (
     list_consumer_groups,
 )
 from headrace.admin.records import led_offsets
-from headrace.cli.group.offset_plans import Step
 from headrace.cli.kafka_compat import group_resets, group_tools
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, complain
 from headrace.cli.kafka_compat.columns import column, lines_of, text_of
@@ -37,6 +36,7 @@ from headrace.cli.kafka_compat.java_errors import as_exception, words_of
 from headrace.cli.kafka_compat.regexes import regex_fault
 from headrace.cli.kafka_compat.superseded import OF_THE_PAST, servers_of
 from headrace.cli.kafka_compat.tool import Tool, Work
+from headrace.cli.offset_plans import Step
 from headrace.client.group_offsets import commit_offsets, committed_positions
 from headrace.client.offsets import LATEST
 from headrace.types import TopicPartition
