@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self
 
 from headrace.admin import views
@@ -28,8 +29,8 @@ UNCLEAN: Final = 1
 TOPIC: Final = 2
 BROKER: Final = 4
 BROKER_LOGGER: Final = 8
-_SET: Final = 0
-_DELETE: Final = 1
+SET: Final = 0
+DELETE: Final = 1
 _DEFAULT_SOURCE: Final = 5
 _DESCRIBE_TOPIC_PARTITIONS: Final = 75
 PAGE: Final = 2000
@@ -42,6 +43,14 @@ class Changes(NamedTuple):
     kind: int
     name: str
     values: Mapping[str, str | None]
+
+
+class Alteration(NamedTuple):
+    """One change of a setting; the operation is the number that the protocol has for it."""
+
+    name: str
+    operation: int
+    value: str | None
 
 
 class Admin(AbstractContextManager["Admin"]):
@@ -77,19 +86,21 @@ class Admin(AbstractContextManager["Admin"]):
             except (ConnectionLost, Unreachable) as error:
                 deadline.rest(error)
 
-    def change(self, request: Any, listed: str) -> list[Any]:
-        """The results in a field of the controller's answer; it is found again if it has moved."""
-        deadline = self.cluster.deadline(f"asking {type(request).__name__}")
+    def change(self, request: Any, listed: str | None = None) -> list[Any]:
+        """The results in a field of the controller's answer, or the answer as the only one.
+
+        The controller is looked for again if it has moved.
+        """
+        what = type(request).__name__
+        deadline = self.cluster.deadline(f"asking {what}")
         while True:
-            results: list[Any] = getattr(self.ask(request), listed)
-            for each in results:
-                if each.error_code == Error.NOT_CONTROLLER:
-                    self._controller = None
-                    what = type(request).__name__
-                    deadline.rest(BrokerRefused(each.error_code, what, each.error_message))
-                    break
-            else:
+            answer = self.ask(request)
+            results: list[Any] = [answer] if listed is None else getattr(answer, listed)
+            moved = [each for each in results if each.error_code == Error.NOT_CONTROLLER]
+            if not moved:
                 return results
+            self._controller = None
+            deadline.rest(BrokerRefused(Error.NOT_CONTROLLER, what, moved[0].error_message))
 
     def _find_controller(self, deadline: Deadline) -> Connection:
         if self._controller is None:
@@ -173,6 +184,24 @@ class Admin(AbstractContextManager["Admin"]):
             )
         return sorted(found)
 
+    def topic(self, name: str, *, with_operations: bool = False) -> views.TopicView:
+        """One topic; `Refused` if it does not exist."""
+        for found in self.topics([name], with_operations=with_operations):
+            return found
+        raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, None)
+
+    def partition(self, place: TopicPartition) -> views.PartitionView:
+        """One partition; `Refused` if it does not exist."""
+        found = self.topic(place.topic).partitions
+        for each in found:
+            if each.number == place.partition:
+                return each
+        raise Refused(
+            Error.UNKNOWN_TOPIC_OR_PARTITION,
+            f'topic "{place.topic}" has no partition {place.partition}; it has 0 to '
+            f"{len(found) - 1}",
+        )
+
     def describe(self, names: Collection[str], *, page_size: int = PAGE) -> list[views.TopicView]:
         """These topics in the order of their names; `Refused` for one that does not exist.
 
@@ -251,7 +280,7 @@ class Admin(AbstractContextManager["Admin"]):
                 ListPartitionReassignmentsTopics(name=name, partition_indexes=indexes)
                 for name, indexes in views.by_topic(partitions).items()
             ]
-        answer = self.ask(ListPartitionReassignmentsRequest(topics=topics))
+        (answer,) = self.change(ListPartitionReassignmentsRequest(topics=topics))
         raise_for(answer.error_code, answer.error_message)
         return {
             TopicPartition(topic.name, each.partition_index): views.Reassignment(
@@ -268,9 +297,11 @@ class Admin(AbstractContextManager["Admin"]):
         name: str,
         partitions: int | None = None,
         replication_factor: int | None = None,
-        assignment: Sequence[Sequence[int]] = (),
-        settings: Mapping[str, str] = {},
-    ) -> None:
+        assignment: Mapping[int, Sequence[int]] = MappingProxyType({}),
+        settings: Mapping[str, str | None] = MappingProxyType({}),
+        *,
+        validate_only: bool = False,
+    ) -> views.Created:
         """Create a topic; None takes the brokers' default, an assignment excludes both numbers."""
         from headrace.wire.messages.create_topics import (
             CreatableReplicaAssignment,
@@ -285,14 +316,16 @@ class Admin(AbstractContextManager["Admin"]):
             replication_factor=replication_factor or -1,
             assignments=[
                 CreatableReplicaAssignment(partition_index=number, broker_ids=list(replicas))
-                for number, replicas in enumerate(assignment)
+                for number, replicas in assignment.items()
             ],
             configs=[
                 CreatableTopicConfig(name=key, value=value) for key, value in settings.items()
             ],
         )
-        for each in self.change(CreateTopicsRequest(topics=[topic]), "topics"):
-            raise_for(each.error_code, each.error_message)
+        request = CreateTopicsRequest(topics=[topic], validate_only=validate_only)
+        (result,) = self.change(request, "topics")
+        raise_for(result.error_code, result.error_message)
+        return views.Created(result.num_partitions, result.replication_factor)
 
     def grow(self, counts: Mapping[str, int], assignment: Sequence[Sequence[int]] = ()) -> None:
         """Give topics more partitions, the new ones to these brokers if any are named."""
@@ -350,7 +383,7 @@ class Admin(AbstractContextManager["Admin"]):
             )
             for name, indexes in views.by_topic(wanted.keys()).items()
         ]
-        answer = self.ask(
+        (answer,) = self.change(
             AlterPartitionReassignmentsRequest(
                 allow_replication_factor_change=may_change_factor, topics=topics
             )
@@ -387,25 +420,43 @@ class Admin(AbstractContextManager["Admin"]):
 
     def alter_settings(self, changes: Iterable[Changes]) -> None:
         """Set and delete settings; those of a broker are sent to it, if it lives."""
+        for change in changes:
+            wanted = [
+                Alteration(key, DELETE if value is None else SET, value)
+                for key, value in change.values.items()
+            ]
+            self.alter(change.kind, {change.name: wanted})
+
+    def alter(
+        self,
+        kind: int,
+        wanted: Mapping[str, Sequence[Alteration]],
+        *,
+        validate_only: bool = False,
+    ) -> None:
+        """Change settings of topics, or of one broker, in one request."""
         from headrace.wire.messages.incremental_alter_configs import (
             AlterableConfig,
             AlterConfigsResource,
             IncrementalAlterConfigsRequest,
         )
 
-        for change in changes:
-            configs = [
-                AlterableConfig(
-                    name=key, config_operation=_DELETE if value is None else _SET, value=value
-                )
-                for key, value in change.values.items()
-            ]
-            resource = AlterConfigsResource(
-                resource_type=change.kind, resource_name=change.name, configs=configs
+        resources = [
+            AlterConfigsResource(
+                resource_type=kind,
+                resource_name=name,
+                configs=[
+                    AlterableConfig(
+                        name=each.name, config_operation=each.operation, value=each.value
+                    )
+                    for each in alterations
+                ],
             )
-            request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
-            for each in self.ask_owner(change.kind, change.name, request).responses:
-                raise_for(each.error_code, each.error_message)
+            for name, alterations in wanted.items()
+        ]
+        request = IncrementalAlterConfigsRequest(resources=resources, validate_only=validate_only)
+        for each in self.ask_owner(kind, next(iter(wanted), ""), request).responses:
+            raise_for(each.error_code, each.error_message)
 
 
 def _partition(

@@ -61,6 +61,13 @@ class GroupView(NamedTuple):
     group_epoch: int | None
     assignment_epoch: int | None
     members: tuple[MemberView, ...]
+    is_simple: bool = False
+    """Whether it only keeps offsets: it never had members of a protocol."""
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether members of both protocols are in it."""
+        return any(member.is_upgraded is False for member in self.members)
 
 
 def list_groups(
@@ -153,9 +160,11 @@ def _member(each: Any) -> MemberView:
 def places_in(assignment: Any) -> tuple[TopicPartition, ...]:
     """The partitions of an assignment on the wire."""
     return tuple(
-        TopicPartition(topic.topic_name, number)
-        for topic in assignment.topic_partitions
-        for number in topic.partitions
+        sorted(
+            TopicPartition(topic.topic_name, number)
+            for topic in assignment.topic_partitions
+            for number in topic.partitions
+        )
     )
 
 
@@ -191,6 +200,7 @@ def _describe_classic(admin: Admin, group: str) -> GroupView:
             )
             for each in told.members
         ),
+        is_simple=not told.protocol_type,
     )
 
 

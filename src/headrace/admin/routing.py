@@ -78,20 +78,13 @@ def at_leader(
 
 def leader_of(admin: Admin, place: TopicPartition) -> int:
     """The id of the leader; `Refused` if there is no such partition, or it has none."""
-    (topic,) = admin.topics([place.topic])
-    for each in topic.partitions:
-        if each.number == place.partition:
-            if each.leader is None:
-                raise Refused(
-                    Error.LEADER_NOT_AVAILABLE,
-                    f'partition {place.partition} of topic "{place.topic}" has no leader',
-                )
-            return each.leader
-    raise Refused(
-        Error.UNKNOWN_TOPIC_OR_PARTITION,
-        f'topic "{place.topic}" has no partition {place.partition}; '
-        f"it has 0 to {len(topic.partitions) - 1}",
-    )
+    leader = admin.partition(place).leader
+    if leader is None:
+        raise Refused(
+            Error.LEADER_NOT_AVAILABLE,
+            f'partition {place.partition} of topic "{place.topic}" has no leader',
+        )
+    return leader
 
 
 def coordinator_of(admin: Admin, key: str, *, transactional: bool = False) -> tuple[int, str, int]:

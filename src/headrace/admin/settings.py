@@ -6,11 +6,12 @@ belongs to one broker is asked of that broker, since only it knows its file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
 from headrace.admin.client import Admin
-from headrace.admin.faults import Refused
+from headrace.admin.faults import Refused, raise_for
 from headrace.errors import Error
 
 
@@ -61,17 +62,30 @@ class SettingView(NamedTuple):
 
 def read_settings(admin: Admin, kind: Resource, name: str) -> list[SettingView]:
     """Every setting of one resource, by name; the empty broker name stands for all brokers."""
+    return read_several(admin, kind, [name])[name]
+
+
+def read_several(
+    admin: Admin, kind: Resource, names: Sequence[str], keys: list[str] | None = None
+) -> dict[str, list[SettingView]]:
+    """These settings, or all, of resources that the same broker can answer for."""
     from headrace.wire.messages.describe_configs import (
         DescribeConfigsRequest,
         DescribeConfigsResource,
     )
 
-    asked = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
-    request = DescribeConfigsRequest(resources=[asked], include_synonyms=True)
-    (answer,) = admin.ask_owner(kind, name, request).results
-    if answer.error_code != Error.NONE:
-        raise Refused(answer.error_code, answer.error_message)
-    return sorted(_view(each) for each in answer.configs)
+    if not names:
+        return {}
+    asked = [
+        DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=keys)
+        for name in names
+    ]
+    request = DescribeConfigsRequest(resources=asked, include_synonyms=True)
+    found = {}
+    for each in admin.ask_owner(kind, names[0], request).results:
+        raise_for(each.error_code, each.error_message)
+        found[each.resource_name] = sorted(_view(one) for one in each.configs)
+    return found
 
 
 def list_resources(admin: Admin, kind: Resource) -> list[str]:

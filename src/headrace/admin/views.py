@@ -60,6 +60,13 @@ class TopicView(NamedTuple):
         return max((len(each.replicas) for each in self.partitions), default=0)
 
 
+class Created(NamedTuple):
+    """What became of a new topic's defaults; -1 where a broker is too old to tell."""
+
+    partitions: int
+    replication_factor: int
+
+
 class Reassignment(NamedTuple):
     """A partition whose replicas change: all of now, those that come, those that go."""
 

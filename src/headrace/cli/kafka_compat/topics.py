@@ -108,7 +108,8 @@ def _create(admin: Admin, given: Given) -> None:
     if partitions is not None and partitions < 1:
         raise Told("The partitions must be greater than 0")
     try:
-        admin.create(name, partitions, replicas, assignment, given.properties("--config"))
+        places = dict(enumerate(assignment))
+        admin.create(name, partitions, replicas, places, given.properties("--config"))
     except Refused as error:
         if error.error is not Error.TOPIC_ALREADY_EXISTS or not given.has("--if-not-exists"):
             raise
