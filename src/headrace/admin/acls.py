@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from headrace.admin.client import Admin
 from headrace.admin.faults import raise_for
@@ -71,30 +71,9 @@ def find_acls(admin: Admin, wanted: Acl) -> list[Acl]:
     """Those that match a filter."""
     from headrace.wire.messages.describe_acls import DescribeAclsRequest
 
-    request = DescribeAclsRequest(
-        resource_type_filter=wanted.resource_type,
-        resource_name_filter=wanted.resource_name,
-        pattern_type_filter=wanted.pattern_type,
-        principal_filter=wanted.principal,
-        host_filter=wanted.host,
-        operation=wanted.operation,
-        permission_type=wanted.permission,
-    )
-    answer = admin.ask(request)
+    answer = admin.ask(DescribeAclsRequest(**_filter(wanted)))
     raise_for(answer.error_code, answer.error_message)
-    return [
-        Acl(
-            _known(ResourceType, resource.resource_type),
-            resource.resource_name,
-            _known(PatternType, resource.pattern_type),
-            each.principal,
-            each.host,
-            _known(Operation, each.operation),
-            _known(Permission, each.permission_type),
-        )
-        for resource in answer.resources
-        for each in resource.acls
-    ]
+    return [_acl(resource, each) for resource in answer.resources for each in resource.acls]
 
 
 def create_acls(admin: Admin, acls: Sequence[Acl]) -> None:
@@ -121,32 +100,39 @@ def delete_acls(admin: Admin, wanted: Acl) -> list[Acl]:
     """Remove those that match a filter; returns what was there."""
     from headrace.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 
-    asked = DeleteAclsFilter(
-        resource_type_filter=wanted.resource_type,
-        resource_name_filter=wanted.resource_name,
-        pattern_type_filter=wanted.pattern_type,
-        principal_filter=wanted.principal,
-        host_filter=wanted.host,
-        operation=wanted.operation,
-        permission_type=wanted.permission,
-    )
+    request = DeleteAclsRequest(filters=[DeleteAclsFilter(**_filter(wanted))])
     deleted = []
-    for result in admin.change(DeleteAclsRequest(filters=[asked]), "filter_results"):
+    for result in admin.change(request, "filter_results"):
         raise_for(result.error_code, result.error_message)
         for each in result.matching_acls:
             raise_for(each.error_code, each.error_message)
-            deleted.append(
-                Acl(
-                    _known(ResourceType, each.resource_type),
-                    each.resource_name,
-                    _known(PatternType, each.pattern_type),
-                    each.principal,
-                    each.host,
-                    _known(Operation, each.operation),
-                    _known(Permission, each.permission_type),
-                )
-            )
+            deleted.append(_acl(each, each))
     return deleted
+
+
+def _filter(wanted: Acl) -> dict[str, Any]:
+    """The fields of a filter on the wire."""
+    return {
+        "resource_type_filter": wanted.resource_type,
+        "resource_name_filter": wanted.resource_name,
+        "pattern_type_filter": wanted.pattern_type,
+        "principal_filter": wanted.principal,
+        "host_filter": wanted.host,
+        "operation": wanted.operation,
+        "permission_type": wanted.permission,
+    }
+
+
+def _acl(resource: Any, binding: Any) -> Acl:
+    return Acl(
+        _known(ResourceType, resource.resource_type),
+        resource.resource_name,
+        _known(PatternType, resource.pattern_type),
+        binding.principal,
+        binding.host,
+        _known(Operation, binding.operation),
+        _known(Permission, binding.permission_type),
+    )
 
 
 def _known(kind: type[E], number: int) -> E:

@@ -88,8 +88,7 @@ def list_groups(
         answer = connection.call(request)
         if answer.error_code == Error.COORDINATOR_NOT_AVAILABLE:
             continue  # This one coordinates nothing yet.
-        if answer.error_code != Error.NONE:
-            raise Refused(answer.error_code, None)
+        raise_for(answer.error_code, None)
         for each in answer.groups:
             found[each.group_id] = GroupListing(
                 each.group_id, each.protocol_type, each.group_state, each.group_type.capitalize()
@@ -119,8 +118,7 @@ def describe_group(admin: Admin, group: str) -> GroupView:
         return _describe_classic(admin, group)
     if told.error_code in _NOT_OF_THIS_KIND:
         return _describe_classic(admin, group)
-    if told.error_code != Error.NONE:
-        raise Refused(told.error_code, told.error_message)
+    raise_for(told.error_code, told.error_message)
     return GroupView(
         group,
         CONSUMER,
@@ -172,8 +170,7 @@ def _describe_classic(admin: Admin, group: str) -> GroupView:
     from headrace.wire.messages.describe_groups import DescribeGroupsRequest
 
     told = the_group(admin, group, DescribeGroupsRequest(groups=[group]))
-    if told.error_code != Error.NONE:
-        raise Refused(told.error_code, told.error_message)
+    raise_for(told.error_code, told.error_message)
     if told.protocol_type not in ("", CONSUMER_PROTOCOL):
         raise Refused(
             Error.INVALID_GROUP_ID,
@@ -260,8 +257,7 @@ def delete_offsets(
         for name, numbers in by_topic(list(places)).items()
     ]
     answer = at_coordinator(admin, group, OffsetDeleteRequest(group_id=group, topics=topics))
-    if answer.error_code != Error.NONE:
-        raise Refused(answer.error_code, None)
+    raise_for(answer.error_code, None)
     return {
         TopicPartition(topic.name, each.partition_index): fault_in(each.error_code)
         for topic in answer.topics

@@ -97,8 +97,7 @@ def list_resources(admin: Admin, kind: Resource) -> list[str]:
         raise Refused(Error.UNSUPPORTED_VERSION, "the brokers do not list what has settings")
     asked = [int(kind)] if newest >= _ALL_KINDS else []
     answer = admin.ask(ListConfigResourcesRequest(resource_types=asked))
-    if answer.error_code != Error.NONE:
-        raise Refused(answer.error_code, None)
+    raise_for(answer.error_code, None)
     return sorted(
         each.resource_name
         for each in answer.config_resources

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 from starlette.responses import Response
 
+from headrace.admin.acls import Operation
 from headrace.admin.client import Admin
 from headrace.admin.views import Created, TopicView
 from headrace.errors import Error
@@ -22,18 +23,6 @@ table: Final = v3_table(tag="Topics")
 
 _MAX_INT32: Final = 0x7FFFFFFF
 _MAX_INT16: Final = 0x7FFF
-_OPERATIONS: Final = {
-    3: "READ",
-    4: "WRITE",
-    5: "CREATE",
-    6: "DELETE",
-    7: "ALTER",
-    8: "DESCRIBE",
-    9: "CLUSTER_ACTION",
-    10: "DESCRIBE_CONFIGS",
-    11: "ALTER_CONFIGS",
-    12: "IDEMPOTENT_WRITE",
-}
 
 
 class KafkaTopic(Resource, kw_only=True):
@@ -143,7 +132,7 @@ def _shown(
 def _named(bits: int | None) -> list[str]:
     """The operations in a bit set; none where nobody asked, or the broker does not tell."""
     known = bits if bits is not None and bits >= 0 else 0
-    return [name for bit, name in _OPERATIONS.items() if known >> bit & 1]
+    return [each.name for each in Operation if each >= Operation.READ and known >> each & 1]
 
 
 # -- creating -------------------------------------------------------------------------------------
