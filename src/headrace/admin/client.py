@@ -31,7 +31,6 @@ BROKER: Final = 4
 BROKER_LOGGER: Final = 8
 SET: Final = 0
 DELETE: Final = 1
-_DEFAULT_SOURCE: Final = 5
 _DESCRIBE_TOPIC_PARTITIONS: Final = 75
 PAGE: Final = 2000
 _TIMEOUT_MS: Final = 60_000
@@ -239,31 +238,6 @@ class Admin(AbstractContextManager["Admin"]):
             if cursor is None:
                 return sorted(pages.values())
             wanted = [each for each in wanted if each.name >= cursor.topic_name]
-
-    def topic_settings(self, names: Collection[str]) -> dict[str, list[views.Setting]]:
-        """Every setting of these topics, by name."""
-        from headrace.wire.messages.describe_configs import (
-            DescribeConfigsRequest,
-            DescribeConfigsResource,
-        )
-
-        if not names:
-            return {}
-        resources = [
-            DescribeConfigsResource(
-                resource_type=TOPIC, resource_name=name, configuration_keys=None
-            )
-            for name in names
-        ]
-        answer = self.ask(DescribeConfigsRequest(resources=resources))
-        found = {}
-        for each in answer.results:
-            raise_for(each.error_code, each.error_message)
-            found[each.resource_name] = [
-                views.Setting(one.name, one.value, one.config_source == _DEFAULT_SOURCE)
-                for one in each.configs
-            ]
-        return found
 
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None

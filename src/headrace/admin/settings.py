@@ -55,9 +55,18 @@ class SettingView(NamedTuple):
     name: str
     value: str | None
     source: Source
-    is_sensitive: bool
-    is_read_only: bool
-    synonyms: tuple[Synonym, ...]
+    is_sensitive: bool = False
+    is_read_only: bool = False
+    synonyms: tuple[Synonym, ...] = ()
+
+    @property
+    def is_default(self) -> bool:
+        return self.source is Source.DEFAULT_CONFIG
+
+
+def topic_settings(admin: Admin, names: Sequence[str]) -> dict[str, list[SettingView]]:
+    """Every setting of these topics, without what lies below."""
+    return read_several(admin, Resource.TOPIC, names, with_synonyms=False)
 
 
 def read_settings(admin: Admin, kind: Resource, name: str) -> list[SettingView]:
@@ -66,7 +75,12 @@ def read_settings(admin: Admin, kind: Resource, name: str) -> list[SettingView]:
 
 
 def read_several(
-    admin: Admin, kind: Resource, names: Sequence[str], keys: list[str] | None = None
+    admin: Admin,
+    kind: Resource,
+    names: Sequence[str],
+    keys: list[str] | None = None,
+    *,
+    with_synonyms: bool = True,
 ) -> dict[str, list[SettingView]]:
     """These settings, or all, of resources that the same broker can answer for."""
     from headrace.wire.messages.describe_configs import (
@@ -80,7 +94,7 @@ def read_several(
         DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=keys)
         for name in names
     ]
-    request = DescribeConfigsRequest(resources=asked, include_synonyms=True)
+    request = DescribeConfigsRequest(resources=asked, include_synonyms=with_synonyms)
     found = {}
     for each in admin.ask_owner(kind, names[0], request).results:
         raise_for(each.error_code, each.error_message)

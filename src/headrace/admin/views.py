@@ -79,12 +79,6 @@ class Reassignment(NamedTuple):
         return tuple(each for each in self.replicas if each not in self.removing)
 
 
-class Setting(NamedTuple):
-    name: str
-    value: str | None
-    is_default: bool
-
-
 def replication_factor(partition: PartitionView, reassignment: Reassignment | None) -> int:
     """How many replicas a partition counts; those that only come do not count yet."""
     if reassignment is None or not _is_under_way(partition, reassignment):

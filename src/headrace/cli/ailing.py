@@ -12,6 +12,7 @@ from headrace.admin.health import (
     ailments,
     min_isr_of,
 )
+from headrace.admin.settings import topic_settings
 from headrace.admin.views import PartitionView, TopicView
 from headrace.cli.asking import connect, find_topic
 from headrace.cli.target import Target
@@ -32,7 +33,7 @@ def find_ailing(
         topics = admin.topics()
         if names:
             topics = [find_topic(topics, name) for name in names]
-        settings = admin.topic_settings([topic.name for topic in topics])
+        settings = topic_settings(admin, [topic.name for topic in topics])
         moves = admin.reassignments()
         live = admin.describe_cluster().ids
     rows = []

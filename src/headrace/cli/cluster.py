@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from headrace.admin.settings import topic_settings
 from headrace.cli.api_names import api_name
 from headrace.cli.asking import connect, explained
 from headrace.cli.cluster_status import summarize
@@ -32,7 +33,7 @@ def status(
         found = summarize(
             admin.describe_cluster(),
             topics,
-            admin.topic_settings([topic.name for topic in topics]),
+            topic_settings(admin, [topic.name for topic in topics]),
             admin.reassignments(),
         )
     emit(found, output, lambda: _status_as_text(found))

@@ -69,7 +69,7 @@ def describe(
             "sensitive": each.is_sensitive,
         }
         for each in settings
-        if everything or each.source is not Source.DEFAULT_CONFIG
+        if everything or not each.is_default
     ]
     emit_rows(rows, output, ["name", "value", "source", "read_only"])
 

@@ -9,6 +9,7 @@ import typer
 
 from headrace.admin.client import TOPIC, Admin, Changes
 from headrace.admin.records import led_offsets
+from headrace.admin.settings import topic_settings
 from headrace.admin.views import TopicView
 from headrace.cli import elect, reassign
 from headrace.cli.asking import connect, explained, find_topic, raise_all
@@ -144,7 +145,7 @@ def describe(
 
 
 def _describe(admin: Admin, topic: TopicView) -> dict[str, Any]:
-    settings = sorted(admin.topic_settings([topic.name])[topic.name])
+    settings = topic_settings(admin, [topic.name])[topic.name]
     places = [TopicPartition(topic.name, each.number) for each in topic.partitions]
     first, last = led_offsets(admin, places, EARLIEST), led_offsets(admin, places, LATEST)
     return {

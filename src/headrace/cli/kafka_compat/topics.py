@@ -11,6 +11,7 @@ from typing import Final
 
 from headrace.admin.client import PAGE, Admin
 from headrace.admin.faults import Refused
+from headrace.admin.settings import topic_settings
 from headrace.admin.views import TopicView
 from headrace.cli.kafka_compat.administering import (
     CONNECTING,
@@ -146,7 +147,7 @@ def _describe(admin: Admin, given: Given) -> None:
     filters = {kind for flag, kind in _FILTERS.items() if given.has(flag)}
     lines = report(
         topics,
-        admin.topic_settings(names),
+        topic_settings(admin, names),
         admin.reassignments(partitions) if partitions else {},
         admin.describe_cluster().ids,
         filters=filters,

@@ -8,6 +8,7 @@ import msgspec
 
 from headrace.admin.client import Admin
 from headrace.admin.records import offsets_at
+from headrace.admin.settings import topic_settings
 from headrace.admin.views import PartitionView, TopicView
 from headrace.client.offsets import EARLIEST, LATEST
 from headrace.rest import errors
@@ -56,8 +57,8 @@ async def get_topic(call: Call) -> Topic:
     name = call.topic
 
     def describe(admin: Admin) -> tuple[TopicView, dict[str, str | None]]:
-        settings = admin.topic_settings([name])[name]
-        return admin.topic(name), {each.name: each.value for each in sorted(settings)}
+        settings = topic_settings(admin, [name])[name]
+        return admin.topic(name), {each.name: each.value for each in settings}
 
     topic, configs = await call.service.calls.ask(describe, of_client)
     return Topic(name, configs, [_partition(each) for each in topic.partitions])

@@ -243,7 +243,7 @@ def _shown(links: Links, owner: Owner, config: SettingView) -> KafkaConfig:
         **owner.field,
         name=config.name,
         value=config.value,
-        is_default=config.source is Source.DEFAULT_CONFIG,
+        is_default=config.is_default,
         is_read_only=config.is_read_only,
         is_sensitive=config.is_sensitive,
         source=config.source.name,
