@@ -112,11 +112,22 @@ def delete_records(
     return outcome
 
 
-def log_dirs(admin: Admin, broker_id: int) -> list[LogDir]:
-    """The disks of one broker."""
-    from headrace.wire.messages.describe_log_dirs import DescribeLogDirsRequest
+def log_dirs(
+    admin: Admin, broker_id: int, places: Collection[TopicPartition] | None = None
+) -> list[LogDir]:
+    """The disks of one broker, with the replicas of these partitions or of all."""
+    from headrace.wire.messages.describe_log_dirs import (
+        DescribableLogDirTopic,
+        DescribeLogDirsRequest,
+    )
 
-    answer = admin.ask_broker(broker_id, DescribeLogDirsRequest(topics=None))
+    topics = None
+    if places is not None:
+        topics = [
+            DescribableLogDirTopic(topic=name, partitions=numbers)
+            for name, numbers in by_topic(places).items()
+        ]
+    answer = admin.ask_broker(broker_id, DescribeLogDirsRequest(topics=topics))
     return [
         LogDir(
             folder.log_dir,
