@@ -91,8 +91,8 @@ def _trips(bench: Bench, broker: Broker) -> float:
 
 @contextmanager
 def _quota(broker: Broker, client_id: str, key: str) -> Iterator[None]:
-    from headrace.cli.administration.client import connect
-    from headrace.cli.administration.quotas import change_quotas
+    from headrace.admin.quotas import change_quotas
+    from headrace.cli.asking import connect
     from headrace.cli.target import parse_target
 
     with connect(parse_target(broker.bootstrap, ())) as client:

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, Producer
 
+from headrace.admin.client import Admin
 from headrace.cli import tell
-from headrace.cli.administration.client import Admin
 from headrace.cli.kafka_compat import find
 from headrace.client.settings import client_settings
 from headrace.testing import Cluster

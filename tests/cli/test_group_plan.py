@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.cli.administration.offset_plans import (
+from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.group.describe import show_parts, sum_lag
+from headrace.cli.group.offsets import Standing
+from headrace.cli.group.options import parse_scope
+from headrace.cli.offset_plans import (
     MAX_CSV_LINES,
     Borders,
     Kind,
@@ -12,11 +16,7 @@ from headrace.cli.administration.offset_plans import (
     parse_csv,
     to_csv,
 )
-from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.group.describe import show_parts, sum_lag
-from headrace.cli.group.offsets import Standing
-from headrace.cli.group.options import parse_scope
-from headrace.cli.group.view import TopicPart
+from headrace.types import TopicPartition as TopicPart
 
 A0, A1, B0 = TopicPart("a", 0), TopicPart("a", 1), TopicPart("b", 0)
 BORDERS = {A0: Borders(5, 20, 12), A1: Borders(0, 8)}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headrace.cli.administration.hanging import open_for, orphans_among
-from headrace.cli.administration.transactions import Described, ProducerState
+from headrace.admin.hanging import open_for, orphans_among
+from headrace.admin.transactions import Described, ProducerState
 from tests.cli.conftest import Headrace
 
 NOW_MS = 1_000_000

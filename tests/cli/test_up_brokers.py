@@ -13,7 +13,7 @@ from typing import IO
 
 import pytest
 
-from headrace.cli.administration.client import Admin
+from headrace.admin.client import Admin
 from headrace.cli.brokers import settings_of, several
 from headrace.cli.failures import Failure
 from headrace.cli.up import Request, http_settings
@@ -114,7 +114,7 @@ def test_a_cluster_runs_heals_and_stops_in_order(tmp_path: Path) -> None:
         assert found[again[0]] == again[1]
         servers = f"{found['broker-0']},{found['broker-1']}"
         with Admin(client_settings({"bootstrap.servers": servers})[0]) as admin:
-            admin.create("t", 2, None, [], {})
+            admin.create("t", 2)
             (topic,) = admin.describe(["t"])
         assert [sorted(each.replicas) for each in topic.partitions] == [[0, 1], [0, 1]]
         up.send_signal(signal.SIGINT)

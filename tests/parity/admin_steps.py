@@ -12,15 +12,16 @@ from typing import Any
 
 from confluent_kafka import Producer, ShareConsumer
 
-from headrace.cli.administration.client import Admin, Changes, connect
-from headrace.cli.administration.quotas import Entity, Named, change_quotas, read_quotas
-from headrace.cli.administration.records import offsets_at
-from headrace.cli.administration.settings import Resource, list_resources, read_settings
-from headrace.cli.administration.share_groups import (
+from headrace.admin.client import Admin, Changes
+from headrace.admin.quotas import Entity, Named, change_quotas, read_quotas
+from headrace.admin.records import offsets_at
+from headrace.admin.settings import Resource, list_resources, read_settings
+from headrace.admin.share_groups import (
     describe_share_group,
     list_share_groups,
     move_share_group,
 )
+from headrace.cli.asking import connect
 from headrace.cli.target import parse_target
 from headrace.client.offsets import EARLIEST
 from headrace.types import TopicPartition

@@ -19,10 +19,11 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from headrace.cli.administration.client import Changes, connect
-from headrace.cli.administration.groups import delete_group
-from headrace.cli.administration.settings import Resource, list_resources, read_settings
-from headrace.cli.administration.share_groups import list_share_groups
+from headrace.admin.client import Changes
+from headrace.admin.groups import delete_group
+from headrace.admin.settings import Resource, list_resources, read_settings
+from headrace.admin.share_groups import list_share_groups
+from headrace.cli.asking import connect
 from headrace.cli.target import parse_target
 from headrace.client.connection import Connection
 from headrace.wire.messages.describe_configs import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headrace.cli.administration.client import Admin
+from headrace.admin.client import Admin
 from headrace.client.settings import client_settings
 from headrace.testing import Broker, BrokerFailed, Cluster
 from headrace.testing import cluster as module

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.cli.administration.client import connect, find_topic
-from headrace.cli.administration.health import (
+from headrace.admin.health import (
     OFFLINE,
     UNDER_MIN_ISR,
     UNDER_REPLICATED,
     ailments,
     min_isr_of,
 )
-from headrace.cli.administration.views import PartitionView, TopicView
+from headrace.admin.settings import topic_settings
+from headrace.admin.views import PartitionView, TopicView
+from headrace.cli.asking import connect, find_topic
 from headrace.cli.target import Target
 from headrace.types import TopicPartition
 
@@ -32,7 +33,7 @@ def find_ailing(
         topics = admin.topics()
         if names:
             topics = [find_topic(topics, name) for name in names]
-        settings = admin.topic_settings([topic.name for topic in topics])
+        settings = topic_settings(admin, [topic.name for topic in topics])
         moves = admin.reassignments()
         live = admin.describe_cluster().ids
     rows = []

@@ -6,10 +6,11 @@ from typing import Any
 
 import typer
 
+from headrace.admin.settings import topic_settings
 from headrace.cli.api_names import api_name
+from headrace.cli.asking import connect, explained
 from headrace.cli.cluster_status import summarize
 from headrace.cli.failures import Failure
-from headrace.cli.kafka import TIMEOUT_S, explained, open_admin, read_metadata
 from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, cell, emit, emit_rows, table
 from headrace.cli.reach import reach
@@ -27,14 +28,12 @@ def status(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show live brokers, their leaderships, and partitions that are offline or under-replicated."""
-    from headrace.cli.administration.client import connect
-
     with connect(target) as admin:
         topics = admin.topics()
         found = summarize(
             admin.describe_cluster(),
             topics,
-            admin.topic_settings([topic.name for topic in topics]),
+            topic_settings(admin, [topic.name for topic in topics]),
             admin.reassignments(),
         )
     emit(found, output, lambda: _status_as_text(found))
@@ -46,8 +45,6 @@ def show_id(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the cluster's id."""
-    from headrace.cli.administration.client import connect
-
     with connect(target) as admin:
         found = admin.describe_cluster().cluster_id
     emit({"cluster_id": found}, output, lambda: f"{found}\n")
@@ -69,18 +66,17 @@ def describe(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the cluster's id, its brokers and the addresses that they advertise."""
-    admin = open_admin(target)
-    metadata = read_metadata(admin, target)
-    with explained(target):
-        cluster = admin.describe_cluster(request_timeout=TIMEOUT_S).result(timeout=TIMEOUT_S * 2)
+    with connect(target) as admin, explained():
+        cluster = admin.describe_cluster()
+        topics = admin.topics()
     described: dict[str, Any] = {
         "cluster_id": cluster.cluster_id,
-        "controller": cluster.controller.id if cluster.controller else None,
-        "topics": len(metadata.topics),
-        "partitions": sum(len(topic.partitions) for topic in metadata.topics.values()),
+        "controller": cluster.controller if cluster.controller >= 0 else None,
+        "topics": len(topics),
+        "partitions": sum(len(topic.partitions) for topic in topics),
         "brokers": [
-            {"broker": node.id, "host": node.host, "port": node.port, "rack": node.rack}
-            for node in sorted(cluster.nodes, key=lambda node: node.id)
+            {"broker": each.id, "host": each.host, "port": each.port, "rack": each.rack}
+            for each in cluster.brokers
         ],
     }
     emit(described, output, lambda: _as_text(described))

@@ -6,21 +6,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headrace.cli.administration.health import (
+from headrace.admin.health import (
     OFFLINE,
     UNDER_MIN_ISR,
     UNDER_REPLICATED,
     ailments,
     min_isr_of,
 )
-from headrace.cli.administration.views import ClusterView, Reassignment, Setting, TopicView
+from headrace.admin.settings import SettingView
+from headrace.admin.views import ClusterView, Reassignment, TopicView
 from headrace.types import TopicPartition
 
 
 def summarize(
     cluster: ClusterView,
     topics: Sequence[TopicView],
-    settings: Mapping[str, Sequence[Setting]],
+    settings: Mapping[str, Sequence[SettingView]],
     reassignments: Mapping[TopicPartition, Reassignment],
 ) -> dict[str, Any]:
     """Brokers that have replicas and do not live are shown too, as down."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from contextlib import closing, suppress
+from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 if TYPE_CHECKING:
-    from headrace.client.cluster import Cluster
+    from headrace.admin.client import Admin
 
 VARIABLE: Final = "_HEADRACE_COMPLETE"
 _TIMEOUT_S: Final = 1.0
@@ -49,13 +49,13 @@ def complete_group(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def _ask(
-    context: typer.Context, incomplete: str, names: Callable[[Cluster], Iterable[str]]
+    context: typer.Context, incomplete: str, names: Callable[[Admin], Iterable[str]]
 ) -> list[str]:
     """Within a second and without a word: whoever presses Tab wants no error message."""
+    from headrace.admin.client import Admin
     from headrace.cli import profiles
     from headrace.cli.options import DEFAULT_SERVERS
     from headrace.cli.target import parse_target
-    from headrace.client.cluster import Cluster
     from headrace.client.settings import client_settings
     from headrace.errors import HeadraceError
 
@@ -73,8 +73,8 @@ def _ask(
     found: list[str] = []
 
     def look() -> None:
-        with suppress(HeadraceError, OSError), closing(Cluster(settings)) as cluster:
-            found.extend(sorted(name for name in names(cluster) if name.startswith(incomplete)))
+        with suppress(HeadraceError, OSError), Admin(settings) as admin:
+            found.extend(sorted(name for name in names(admin) if name.startswith(incomplete)))
 
     # A client explains a silent server at length. Whoever presses Tab is gone by then, and so is
     # the process with this thread.
@@ -84,21 +84,14 @@ def _ask(
     return found
 
 
-def _topics(cluster: Cluster) -> Iterable[str]:
-    from headrace.wire.messages.metadata import MetadataRequest
-
-    answer = cluster.any_broker().call(MetadataRequest(topics=None))
-    return (topic.name or "" for topic in answer.topics)
+def _topics(admin: Admin) -> Iterable[str]:
+    return (topic.name for topic in admin.topics())
 
 
-def _groups(cluster: Cluster) -> Iterable[str]:
-    from headrace.wire.messages.list_groups import ListGroupsRequest
-    from headrace.wire.messages.metadata import MetadataRequest
+def _groups(admin: Admin) -> Iterable[str]:
+    from headrace.admin.groups import list_groups
 
-    cluster.topics([])  # makes the brokers known
-    for each in cluster.any_broker().call(MetadataRequest(topics=[])).brokers:
-        answer = cluster.broker(each.node_id).call(ListGroupsRequest())
-        yield from (group.group_id for group in answer.groups)
+    return (group.group for group in list_groups(admin))
 
 
 def complete_subject(context: typer.Context, incomplete: str) -> list[str]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Final
 
 import typer
 
-from headrace.cli import kafka
+from headrace.admin.client import Admin, Changes
+from headrace.admin.settings import Resource, Source, read_settings
+from headrace.cli.asking import connect, explained, find_topic
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.options import MADE, OutputOption, TargetOptions, parse_pairs
 from headrace.cli.output import Output, emit_rows
 from headrace.cli.parameters import argument, option
 from headrace.cli.target import Target
-
-if TYPE_CHECKING:
-    from confluent_kafka.admin import AdminClient
 
 app = typer.Typer(help="Read and change settings of topics and brokers.")
 
@@ -32,25 +32,21 @@ EntityType = Annotated[Entity, argument("topic|broker")]
 EntityName = Annotated[str, argument("NAME", "A topic, or a broker's id.")]
 
 
-def _resource(entity: str, name: str) -> Any:
-    if entity == Entity.BROKER and not name.isdigit():
-        raise WrongUsage(f'"{name}" is not a broker id', 'see "headrace cluster describe"')
-    api = kafka.admin_api()
-    kind = api.ResourceType.BROKER if entity == Entity.BROKER else api.ResourceType.TOPIC
-    return api.ConfigResource(kind, name)
+_KINDS: Final = {Entity.TOPIC: Resource.TOPIC, Entity.BROKER: Resource.BROKER}
 
 
-def _open(target: Target, entity: str, name: str) -> AdminClient:
+@contextmanager
+def _open(target: Target, entity: Entity, name: str) -> Iterator[Admin]:
     """A misspelt topic or broker is answered with those there are, before anything is tried."""
-    _resource(entity, name)
-    admin = kafka.open_admin(target)
-    metadata = kafka.read_metadata(admin, target)
-    if entity == Entity.TOPIC:
-        kafka.find_topic(metadata, name)
-    elif int(name) not in metadata.brokers:
-        known = ", ".join(map(str, sorted(metadata.brokers)))
-        raise Failure(f"there is no broker {name}", f"the brokers are {known}")
-    return admin
+    if entity is Entity.BROKER and not name.isdigit():
+        raise WrongUsage(f'"{name}" is not a broker id', 'see "headrace cluster describe"')
+    with connect(target) as admin, explained(f'{entity.value} "{name}"'):
+        if entity is Entity.TOPIC:
+            find_topic(admin.topics(), name)
+        elif int(name) not in (ids := admin.describe_cluster().ids):
+            known = ", ".join(map(str, sorted(ids)))
+            raise Failure(f"there is no broker {name}", f"the brokers are {known}")
+        yield admin
 
 
 @app.command(epilog="Example: headrace config describe topic orders --all")
@@ -62,32 +58,25 @@ def describe(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show settings and where each comes from; without --all only those that were set."""
-    admin = _open(target, entity, name)
-    resource = _resource(entity, name)
-    futures = admin.describe_configs([resource], request_timeout=kafka.TIMEOUT_S)
-    described, failures = kafka.settle(futures, target, entity.value)
-    kafka.raise_all(failures)
+    with _open(target, entity, name) as admin:
+        settings = read_settings(admin, _KINDS[entity], name)
     rows = [
         {
-            "name": entry.name,
-            "value": None if entry.is_sensitive else entry.value,
-            "source": source_name(entry.source),
-            "read_only": bool(entry.is_read_only),
-            "sensitive": bool(entry.is_sensitive),
+            "name": each.name,
+            "value": None if each.is_sensitive else each.value,
+            "source": source_name(each.source),
+            "read_only": each.is_read_only,
+            "sensitive": each.is_sensitive,
         }
-        for entry in sorted(described[name].values(), key=lambda entry: entry.name)
-        if everything or not entry.is_default
+        for each in settings
+        if everything or not each.is_default
     ]
     emit_rows(rows, output, ["name", "value", "source", "read_only"])
 
 
-def source_name(source: int) -> str:
+def source_name(source: Source) -> str:
     """`dynamic-topic`, `static-broker`, `default` …"""
-    try:
-        known: str = kafka.admin_api().ConfigSource(source).name
-    except ValueError:
-        return str(source)
-    return known.removesuffix("_CONFIG").lower().replace("_", "-")
+    return source.name.removesuffix("_CONFIG").lower().replace("_", "-")
 
 
 @app.command("set", epilog="Example: headrace config set topic orders retention.ms=3600000")
@@ -100,8 +89,7 @@ def set_configs(
 ) -> None:
     """Set settings; the others stay as they are."""
     settings = parse_pairs(pairs, "setting")
-    admin = _open(target, entity, name)
-    change(admin, target, entity.value, name, settings, [])
+    _change(target, entity, name, settings)
     rows = [{"name": key, "value": value, "result": "set"} for key, value in settings.items()]
     emit_rows(rows, output, ["name", "value", "result"])
 
@@ -115,27 +103,11 @@ def delete(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Return settings to their defaults."""
-    admin = _open(target, entity, name)
-    change(admin, target, entity.value, name, {}, keys)
+    _change(target, entity, name, dict.fromkeys(keys))
     emit_rows([{"name": key, "result": "deleted"} for key in keys], output, ["name", "result"])
 
 
-def change(
-    admin: AdminClient,
-    target: Target,
-    entity: str,
-    name: str,
-    settings: Mapping[str, str],
-    deleted: Iterable[str],
-) -> None:
-    """Set and delete settings of one topic or broker in one request."""
-    api = kafka.admin_api()
-    resource = _resource(entity, name)
-    for key, value in settings.items():
-        entry = api.ConfigEntry(key, value, incremental_operation=api.AlterConfigOpType.SET)
-        resource.add_incremental_config(entry)
-    for key in deleted:
-        entry = api.ConfigEntry(key, None, incremental_operation=api.AlterConfigOpType.DELETE)
-        resource.add_incremental_config(entry)
-    futures = admin.incremental_alter_configs([resource], request_timeout=kafka.TIMEOUT_S)
-    kafka.raise_all(kafka.settle(futures, target, entity)[1])
+def _change(target: Target, entity: Entity, name: str, values: Mapping[str, str | None]) -> None:
+    """Set settings of one topic or broker, or delete them (None), in one request."""
+    with _open(target, entity, name) as admin:
+        admin.alter_settings([Changes(_KINDS[entity], name, values)])

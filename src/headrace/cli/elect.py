@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.administration.client import PREFERRED, UNCLEAN, connect, find_topic
+from headrace.admin.client import PREFERRED, UNCLEAN
+from headrace.cli.asking import connect, find_topic
 from headrace.cli.completion import complete_topic
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.options import MADE, OutputOption, TargetOptions

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from headrace.cli import kafka
+from headrace.cli.asking import connect, explained
 from headrace.cli.completion import complete_topic
 from headrace.cli.draft_lines import Form, LineReader
 from headrace.cli.failures import Failure, WrongUsage
@@ -212,12 +213,9 @@ def _require_topic(producer: Producer, target: Target, name: str, *, create: boo
     """Refuse a topic that is not there: a typo must not become a topic by accident."""
     metadata = kafka.read_metadata(producer, target)
     if create and name not in metadata.topics:
-        admin = kafka.open_admin(target)
-        futures = admin.create_topics(
-            [kafka.admin_api().NewTopic(name, -1, -1)], request_timeout=kafka.TIMEOUT_S
-        )
-        kafka.raise_all(kafka.settle(futures, target, "topic")[1])
-        metadata = kafka.read_metadata(admin, target)
+        with connect(target) as admin, explained(f'topic "{name}"'):
+            admin.create(name)
+        metadata = kafka.read_metadata(producer, target)
     kafka.require_leaders(metadata, kafka.find_topic(metadata, name), target)
 
 

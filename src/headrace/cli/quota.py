@@ -13,8 +13,8 @@ from headrace.cli.output import Output, emit_rows
 from headrace.cli.parameters import Made, argument, option
 
 if TYPE_CHECKING:
-    from headrace.cli.administration.client import Admin
-    from headrace.cli.administration.quotas import Entity
+    from headrace.admin.client import Admin
+    from headrace.admin.quotas import Entity
 
 app = typer.Typer(help="Limit what users, client ids and addresses may use of each broker.")
 
@@ -85,7 +85,7 @@ def list_quotas(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show quotas: all of them, or those that name this user, client id or address."""
-    from headrace.cli.administration.client import connect
+    from headrace.cli.asking import connect
 
     with connect(target) as admin:
         _emit(_find(admin, entity, exactly=False), output)
@@ -106,8 +106,8 @@ def set_quotas(
     the broker's thread, controller_mutation_rate is partitions created or deleted per second; an
     address has connection_creation_rate, new connections per second.
     """
-    from headrace.cli.administration.client import connect
-    from headrace.cli.administration.quotas import change_quotas
+    from headrace.admin.quotas import change_quotas
+    from headrace.cli.asking import connect
 
     _require_named(entity)
     values = {key: _number(key, text) for key, text in parse_pairs(pairs, "quota").items()}
@@ -126,8 +126,8 @@ def delete(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Remove quotas of exactly this user, client id or address; less specific ones apply then."""
-    from headrace.cli.administration.client import connect
-    from headrace.cli.administration.quotas import change_quotas
+    from headrace.admin.quotas import change_quotas
+    from headrace.cli.asking import connect
 
     _require_named(entity)
     for key in keys or ():
@@ -142,7 +142,7 @@ def delete(
 
 
 def _find(admin: Admin, entity: Entity, *, exactly: bool) -> list[Quota]:
-    from headrace.cli.administration.quotas import Named, read_quotas
+    from headrace.admin.quotas import Named, read_quotas
 
     wanted = {kind: Named(name) for kind, name in entity.items()}
     return [

@@ -19,7 +19,7 @@ from headrace.client.connection import (
 )
 from headrace.client.probe import Speaks, identify, trust_anyone
 from headrace.errors import HeadraceError
-from headrace.wire.messages.metadata import MetadataRequest
+from headrace.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 TIMEOUT_S: Final = 3.0
 _METADATA: Final = 3  # every broker serves this API, and no controller does
@@ -133,13 +133,19 @@ def find_closed(target: Target, advertised: Address, broker_id: int) -> Failure 
 
 def read_brokers(target: Target, address: Address) -> dict[int, Address]:
     """The brokers and the addresses that they advertise; none if they want a sign-in first."""
-    tls = trust_anyone() if target.tls else None
     try:
-        with Connection(*address, timeout_s=TIMEOUT_S, tls=tls) as connection:
-            brokers = connection.call(MetadataRequest(topics=[])).brokers
+        brokers = read_metadata(target, address).brokers
     except HeadraceError:
         return {}
     return {broker.node_id: Address(broker.host, broker.port) for broker in brokers}
+
+
+def read_metadata(target: Target, address: Address) -> MetadataResponse:
+    """What the broker at this address tells of its cluster to those who do not sign in."""
+    tls = trust_anyone() if target.tls else None
+    with Connection(*address, timeout_s=TIMEOUT_S, tls=tls) as connection:
+        answer: MetadataResponse = connection.call(MetadataRequest(topics=[]))
+        return answer
 
 
 def explain_silence(target: Target, symptom: str) -> Failure:

@@ -12,15 +12,17 @@ from collections.abc import Collection
 from typing import Annotated, Any, Final
 from zlib import crc32
 
-from headrace.cli.administration import plans, throttles
-from headrace.cli.administration.client import Admin, connect, find_topic
-from headrace.cli.administration.plans import Assignment, BadPlan
-from headrace.cli.administration.views import Reassignment, TopicView
+from headrace.admin import throttles
+from headrace.admin.client import Admin
+from headrace.admin.views import Reassignment, TopicView
+from headrace.cli import replica_plans as plans
+from headrace.cli.asking import connect, find_topic
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit, emit_rows, table
 from headrace.cli.parameters import argument, option
 from headrace.cli.progress import Progress
+from headrace.cli.replica_plans import Assignment, BadPlan
 from headrace.cli.small_files import read_text
 from headrace.types import TopicPartition
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import fnmatch
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from headrace.cli import elect, kafka, reassign
+from headrace.admin.client import TOPIC, Admin, Changes
+from headrace.admin.records import led_offsets
+from headrace.admin.settings import topic_settings
+from headrace.admin.views import TopicView
+from headrace.cli import elect, reassign
+from headrace.cli.asking import connect, explained, find_topic, raise_all
 from headrace.cli.completion import complete_topic
-from headrace.cli.failures import WrongUsage
+from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.options import (
     MADE,
     NONE_GIVEN,
@@ -22,11 +27,8 @@ from headrace.cli.options import (
 )
 from headrace.cli.output import Output, emit, emit_rows, table
 from headrace.cli.parameters import argument, option
-from headrace.cli.target import Target
-
-if TYPE_CHECKING:
-    from confluent_kafka.admin import AdminClient
-    from confluent_kafka.admin._metadata import TopicMetadata
+from headrace.client.offsets import EARLIEST, LATEST
+from headrace.types import TopicPartition
 
 app = typer.Typer(help="Create, inspect, change and delete topics.")
 
@@ -57,25 +59,26 @@ def create(
 ) -> None:
     """Create topics."""
     configs = parse_pairs(config, "--config")
-    admin = kafka.open_admin(target)
-    present: set[str] = set()
-    if if_not_exists:
-        present = kafka.read_metadata(admin, target).topics.keys() & set(names)
-    with kafka.explained(target):
-        new = [
-            kafka.admin_api().NewTopic(
-                name, partitions or -1, replication_factor or -1, config=configs
-            )
-            for name in dict.fromkeys(names)
-            if name not in present
-        ]
-        futures = admin.create_topics(new, request_timeout=kafka.TIMEOUT_S) if new else {}
-    done, failures = kafka.settle(futures, target, "topic")
-    rows = [{"topic": name, "result": "created"} for name in done]
+    rows: list[dict[str, str]] = []
+    failures: list[Failure] = []
+    with connect(target) as admin, explained():
+        present: set[str] = set()
+        if if_not_exists:
+            present = {topic.name for topic in admin.topics()} & set(names)
+        for name in dict.fromkeys(names):
+            if name in present:
+                continue
+            try:
+                with explained(f'topic "{name}"'):
+                    admin.create(name, partitions, replication_factor, settings=configs)
+            except Failure as failure:
+                failures.append(failure)
+            else:
+                rows.append({"topic": name, "result": "created"})
     rows += [{"topic": name, "result": "exists"} for name in sorted(present)]
     if rows or not failures:
         emit_rows(rows, output, ["topic", "result"])
-    kafka.raise_all(failures)
+    raise_all(failures)
 
 
 @app.command("list", epilog="Example: headrace topic list 'orders*' --output json")
@@ -86,21 +89,19 @@ def list_topics(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List topics by name."""
-    metadata = kafka.read_metadata(kafka.open_admin(target), target)
+    with connect(target) as admin, explained():
+        topics = admin.topics()
     rows = [
         {
-            "topic": name,
+            "topic": topic.name,
             "partitions": len(topic.partitions),
-            "replication_factor": _replication_factor(topic),
+            "replication_factor": topic.replication_factor,
         }
-        for name, topic in sorted(metadata.topics.items())
-        if fnmatch.fnmatchcase(name, pattern) and (internal or not name.startswith("__"))
+        for topic in topics
+        if fnmatch.fnmatchcase(topic.name, pattern)
+        and (internal or not topic.name.startswith("__"))
     ]
     emit_rows(rows, output, ["topic", "partitions", "replication_factor"])
-
-
-def _replication_factor(topic: TopicMetadata) -> int:
-    return max((len(partition.replicas) for partition in topic.partitions.values()), default=0)
 
 
 @app.command(epilog="Example: headrace topic describe orders, or: describe --under-replicated")
@@ -137,57 +138,32 @@ def describe(
         return
     if not names:
         raise WrongUsage("no topic is named", "write its name, or a filter; see --help")
-    admin = kafka.open_admin(target)
-    topics = kafka.find_topics(kafka.read_metadata(admin, target), dict.fromkeys(names))
-    described = [_describe(admin, target, topic) for topic in topics]
+    with connect(target) as admin, explained():
+        topics = admin.topics()
+        described = [_describe(admin, find_topic(topics, name)) for name in dict.fromkeys(names)]
     emit(described, output, lambda: "\n".join(map(_as_text, described)))
 
 
-def _describe(admin: AdminClient, target: Target, topic: TopicMetadata) -> dict[str, Any]:
-    api = kafka.admin_api()
-    name = str(topic.topic)
-    resource = api.ConfigResource(api.ResourceType.TOPIC, name)
-    futures = admin.describe_configs([resource], request_timeout=kafka.TIMEOUT_S)
-    configs, failures = kafka.settle(futures, target, "topic")
-    kafka.raise_all(failures)
-    entries = sorted(configs[name].values(), key=lambda entry: entry.name)
-    first = _offsets(admin, topic, api.OffsetSpec.earliest())
-    last = _offsets(admin, topic, api.OffsetSpec.latest())
+def _describe(admin: Admin, topic: TopicView) -> dict[str, Any]:
+    settings = topic_settings(admin, [topic.name])[topic.name]
+    places = [TopicPartition(topic.name, each.number) for each in topic.partitions]
+    first, last = led_offsets(admin, places, EARLIEST), led_offsets(admin, places, LATEST)
     return {
-        "topic": name,
-        "replication_factor": _replication_factor(topic),
-        "configs": {entry.name: entry.value for entry in entries if not entry.is_default},
+        "topic": topic.name,
+        "replication_factor": topic.replication_factor,
+        "configs": {each.name: each.value for each in settings if not each.is_default},
         "partitions": [
             {
-                "partition": partition.id,
-                "leader": partition.leader if partition.leader >= 0 else None,
-                "replicas": list(partition.replicas),
-                "isr": list(partition.isrs),
-                "log_start_offset": first.get(partition.id),
-                "log_end_offset": last.get(partition.id),
+                "partition": each.number,
+                "leader": each.leader,
+                "replicas": list(each.replicas),
+                "isr": list(each.isr),
+                "log_start_offset": first.get(place),
+                "log_end_offset": last.get(place),
             }
-            for partition in sorted(topic.partitions.values(), key=lambda each: each.id)
+            for place, each in zip(places, topic.partitions, strict=True)
         ],
     }
-
-
-def _offsets(admin: AdminClient, topic: TopicMetadata, spec: Any) -> dict[int, int]:
-    """Offsets by partition; a partition without a leader has none to tell."""
-    from confluent_kafka import KafkaException, TopicPartition
-
-    wanted = {
-        TopicPartition(str(topic.topic), partition.id): spec
-        for partition in topic.partitions.values()
-        if partition.leader >= 0
-    }
-    futures = admin.list_offsets(wanted, request_timeout=kafka.TIMEOUT_S) if wanted else {}
-    offsets = {}
-    for where, future in futures.items():
-        try:
-            offsets[where.partition] = future.result(timeout=kafka.TIMEOUT_S * 2).offset
-        except KafkaException:
-            continue
-    return offsets
 
 
 def _as_text(described: dict[str, Any]) -> str:
@@ -213,20 +189,16 @@ def alter(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Add partitions, set or delete settings."""
-    from headrace.cli.config import change
-
     if partitions is None and not config and not delete_config:
         raise WrongUsage("nothing to alter", "give --partitions, --config or --delete-config")
-    admin = kafka.open_admin(target)
-    kafka.find_topics(kafka.read_metadata(admin, target), [name])
-    if partitions is not None:
-        with kafka.explained(target):
-            futures = admin.create_partitions(
-                [kafka.admin_api().NewPartitions(name, partitions)], request_timeout=kafka.TIMEOUT_S
-            )
-        kafka.raise_all(kafka.settle(futures, target, "topic")[1])
-    if config or delete_config:
-        change(admin, target, "topic", name, parse_pairs(config, "--config"), delete_config)
+    values: dict[str, str | None] = {**parse_pairs(config, "--config")}
+    values |= dict.fromkeys(delete_config)
+    with connect(target) as admin, explained(f'topic "{name}"'):
+        find_topic(admin.topics(), name)
+        if partitions is not None:
+            admin.grow({name: partitions})
+        if values:
+            admin.alter_settings([Changes(TOPIC, name, values)])
     emit_rows([{"topic": name, "result": "altered"}], output, ["topic", "result"])
 
 
@@ -238,16 +210,25 @@ def delete(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Delete topics and all their records. Asks for confirmation on a terminal."""
-    admin = kafka.open_admin(target)
     wanted = list(dict.fromkeys(names))
-    kafka.find_topics(kafka.read_metadata(admin, target), wanted)
-    confirm(f"Delete {', '.join(wanted)}?", yes=yes)
-    futures = admin.delete_topics(wanted, request_timeout=kafka.TIMEOUT_S)
-    done, failures = kafka.settle(futures, target, "topic")
+    done, failures = [], []
+    with connect(target) as admin, explained():
+        topics = admin.topics()
+        for name in wanted:
+            find_topic(topics, name)
+        confirm(f"Delete {', '.join(wanted)}?", yes=yes)
+        for name in wanted:
+            try:
+                with explained(f'topic "{name}"'):
+                    admin.delete([name])
+            except Failure as failure:
+                failures.append(failure)
+            else:
+                done.append(name)
     if done:
         rows = [{"topic": name, "result": "deleted"} for name in done]
         emit_rows(rows, output, ["topic", "result"])
-    kafka.raise_all(failures)
+    raise_all(failures)
 
 
 app.command("reassign", epilog=reassign.EPILOG)(reassign.reassign)

@@ -89,6 +89,8 @@ class Cluster:
 
     def __init__(self, settings: ClientSettings) -> None:
         self.settings = settings
+        self.controller_id = NO_LEADER
+        """The controller as last heard of."""
         self._tls: ssl.SSLContext | None = tls_context(settings)
         self._connections: dict[Address, Connection] = {}
         self._brokers: dict[int, Address] = {}
@@ -323,6 +325,7 @@ class Cluster:
         if response.error_code:
             raise BrokerRefused(response.error_code, "asking for metadata")
         self._was_reached = True
+        self.controller_id = response.controller_id
         self._brokers = {broker.node_id: (broker.host, broker.port) for broker in response.brokers}
         topics = {}
         for answer in response.topics:

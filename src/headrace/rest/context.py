@@ -1,4 +1,4 @@
-"""What every route shares: the producer, the admin client, the registry, consumers and peers.
+"""What every route shares: the producer, the registry, consumers and peers.
 
 Handlers get it as `call.proxy`. It is made without touching the network; clients open with their
 first use. What a request may contain is the handlers' business.
@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.client.registry import RegistryClient, SchemaChoice, Serdes, Writer
-from headrace.rest.admin import Admin
 from headrace.rest.consumers.manager import Consumers
-from headrace.rest.librdkafka import connection_properties, producer_properties
+from headrace.rest.librdkafka import producer_properties
 from headrace.rest.peers import Peers
 from headrace.rest.producing import Outcome, OutRecord, SharedProducer
 from headrace.rest.registry_faults import translated
@@ -29,7 +28,6 @@ class Proxy:
     def __init__(self, settings: RestSettings) -> None:
         self.settings = settings
         self.producer = SharedProducer(producer_properties(settings.kafka, settings.producer))
-        self.admin = Admin(connection_properties(settings.kafka))
         self.registry = RegistryClient(settings.registry)
         self.serdes = Serdes(self.registry)
         self.consumers = Consumers(settings, self.serdes)
@@ -59,5 +57,4 @@ class Proxy:
         await self.peers.close()
         await self.consumers.close()
         await self.producer.close()
-        self.admin.close()
         self.registry.close()

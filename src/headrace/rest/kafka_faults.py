@@ -1,10 +1,13 @@
-"""Errors of librdkafka as errors of the API; asks and sends nothing."""
+"""Errors of librdkafka and of our own client as errors of versions 1 and 2; asks nothing."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from headrace.errors import Error
+from headrace.admin.faults import Refused
+from headrace.client.connection import Unsupported
+from headrace.client.faults import AuthenticationFailed, BrokerRefused, UnknownTopic
+from headrace.errors import Error, HeadraceError
 from headrace.rest import errors
 from headrace.rest.errors import RestError
 
@@ -36,7 +39,7 @@ _PASSING: Final = frozenset(
 )
 UNKNOWN_TOPIC: Final = -188
 UNKNOWN_PARTITION: Final = -190
-_AUTHENTICATION: Final = -169
+AUTHENTICATION: Final = -169
 _FORBIDDEN: Final = frozenset(
     {
         Error.TOPIC_AUTHORIZATION_FAILED,
@@ -56,7 +59,7 @@ _RETRIABLE_CODES: Final = frozenset(int(error) for error in Error if error.retri
 
 def produce_code(code: int) -> int:
     """The error code of one record in the answer to a produce."""
-    if code in (_AUTHENTICATION, Error.SASL_AUTHENTICATION_FAILED):
+    if code in (AUTHENTICATION, Error.SASL_AUTHENTICATION_FAILED):
         return errors.KAFKA_AUTHENTICATION
     if code in _FORBIDDEN:
         return errors.KAFKA_AUTHORIZATION
@@ -64,15 +67,32 @@ def produce_code(code: int) -> int:
 
 
 def rest_error(error: KafkaError) -> RestError:
-    """What to answer where a call failed as a whole."""
-    code, text = error.code(), error.str()
+    """What to answer where a call of librdkafka failed as a whole."""
+    return _answer(error.code(), error.str())
+
+
+def of_client(error: HeadraceError) -> RestError:
+    """What to answer where our own client gave up, or a broker refused its question."""
+    text = str(error)
+    if isinstance(error, RestError):
+        return error
+    if isinstance(error, Refused | BrokerRefused):
+        return _answer(error.error, text)
+    if isinstance(error, UnknownTopic):
+        return errors.topic_not_found()
+    if isinstance(error, AuthenticationFailed):
+        return errors.kafka_unauthenticated(text)
+    return errors.kafka_error(text, retriable=not isinstance(error, Unsupported))
+
+
+def _answer(code: int, text: str) -> RestError:
     if code in (UNKNOWN_TOPIC, Error.UNKNOWN_TOPIC_OR_PARTITION, Error.INVALID_TOPIC_EXCEPTION):
         return errors.topic_not_found()
     if code == UNKNOWN_PARTITION:
         return errors.partition_not_found()
     if code == Error.LEADER_NOT_AVAILABLE:
         return errors.leader_not_available()
-    if code in (_AUTHENTICATION, Error.SASL_AUTHENTICATION_FAILED):
+    if code in (AUTHENTICATION, Error.SASL_AUTHENTICATION_FAILED):
         return errors.kafka_unauthenticated(text)
     if code in _FORBIDDEN:
         return errors.kafka_forbidden(text)

@@ -15,6 +15,7 @@ from headrace.http.endpoint import Endpoint
 from headrace.http.listeners import Listener
 from headrace.http.refusals import Refusal
 from headrace.http.service import Service
+from headrace.rest.broker_calls import BrokerCalls
 from headrace.rest.call import Call
 from headrace.rest.consumers.routing import is_elsewhere
 from headrace.rest.context import Proxy
@@ -23,7 +24,6 @@ from headrace.rest.live.socket import socket_route
 from headrace.rest.request_faults import rest_error
 from headrace.rest.routes import ENDPOINTS
 from headrace.rest.settings import RestSettings
-from headrace.rest.v3.asking import BrokerCalls
 
 READ_THREADS: Final = 16
 _CLOSE_TIMEOUT_S: Final = 5.0

@@ -10,7 +10,8 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Position
 
-from headrace.cli.administration.views import PartitionView, Reassignment, Setting, TopicView
+from headrace.admin.settings import SettingView, Source
+from headrace.admin.views import PartitionView, Reassignment, TopicView
 from headrace.cli.kafka_compat import topics
 from headrace.cli.kafka_compat.topic_report import Filter, report
 from headrace.testing import Broker, Cluster
@@ -203,7 +204,7 @@ TOPIC = TopicView(
         partition(3, None, (2,)),
     ),
 )
-SETTINGS = {"t": [Setting("min.insync.replicas", "2", True)]}
+SETTINGS = {"t": [SettingView("min.insync.replicas", "2", Source.DEFAULT_CONFIG)]}
 
 
 @pytest.mark.spec("admin:RC-33")
@@ -238,6 +239,6 @@ def test_a_moving_partition_shows_who_comes_and_goes() -> None:
 def test_overridden_topics_are_shown_without_partitions() -> None:
     """And the others not at all."""
     other = TOPIC._replace(name="u")
-    settings = {**SETTINGS, "u": [Setting("retention.ms", "1", False)]}
+    settings = {**SETTINGS, "u": [SettingView("retention.ms", "1", Source.DYNAMIC_TOPIC_CONFIG)]}
     lines = list(report([TOPIC, other], settings, {}, {0}, filters=(), overridden_only=True))
     assert lines == ["Topic: u\tPartitionCount: 4\tReplicationFactor: 3\tConfigs: retention.ms=1"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from headrace.cli.administration.views import (
+from headrace.admin.settings import SettingView, Source
+from headrace.admin.views import (
     BrokerView,
     ClusterView,
     PartitionView,
     Reassignment,
-    Setting,
     TopicView,
 )
 from headrace.cli.cluster_status import summarize
@@ -29,7 +29,7 @@ def test_a_dead_broker_is_shown_with_what_it_should_hold() -> None:
         False,
         (partition(0, 0, 0, 1), partition(1, 1, 1), partition(2, None), partition(3, 0, 0, 1, 2)),
     )
-    settings = {"t": [Setting("min.insync.replicas", "2", False)]}
+    settings = {"t": [SettingView("min.insync.replicas", "2", Source.DYNAMIC_TOPIC_CONFIG)]}
     moves = {TopicPartition("t", 3): Reassignment((0, 1, 2), (), (2,))}
     found = summarize(cluster, [topic], settings, moves)
     assert found["controller"] is None

@@ -13,7 +13,7 @@ import time
 import pytest
 from confluent_kafka import Producer
 
-from headrace.cli.administration.client import Admin
+from headrace.admin.client import Admin
 from headrace.cli.kafka_compat import replica_verification, topics
 from headrace.cli.kafka_compat.replica_verification import Verification
 from headrace.client.settings import client_settings

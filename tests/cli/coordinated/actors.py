@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 from confluent_kafka import Consumer, KafkaException, Producer
 
-from headrace.cli.direct import Keeper, open_brokers
+from headrace.admin.routing import at_coordinator
+from headrace.cli.asking import connect
 from headrace.cli.target import parse_target
 from headrace.errors import Error
 from headrace.records.builder import build_batch
@@ -80,12 +81,12 @@ def open_transaction(
 
 def leave_hanging(servers: str, transactional_id: str, topic: str, timestamp_ms: int) -> int:
     """Write into partition 0 as part of a transaction that was never begun; the producer's id."""
-    with open_brokers(parse_target(servers, [])) as brokers:
-        identity = brokers.ask_coordinator(
-            Keeper.TRANSACTION,
+    with connect(parse_target(servers, [])) as admin:
+        identity = at_coordinator(
+            admin,
             transactional_id,
             InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=60_000),
-            lambda response: int(response.error_code),
+            transactional=True,
         )
         assert identity.error_code == Error.NONE
         batch = build_batch(
@@ -101,6 +102,6 @@ def leave_hanging(servers: str, transactional_id: str, topic: str, timestamp_ms:
         request = ProduceRequest(
             transactional_id=transactional_id, acks=-1, timeout_ms=10_000, topic_data=[data]
         )
-        answer = brokers.ask(brokers.find_leader(topic, 0), request, PRODUCE_VERSION)
+        answer = admin.cluster.leader(topic, 0).call(request, PRODUCE_VERSION)
         assert answer.responses[0].partition_responses[0].error_code == Error.NONE
         return int(identity.producer_id)

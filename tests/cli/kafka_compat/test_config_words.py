@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.cli.administration.credentials import Password
+from headrace.admin.credentials import Password
 from headrace.cli.kafka_compat import configs
 from headrace.cli.kafka_compat.administering import Told
 from headrace.cli.kafka_compat.config_entities import Entities, read_entities

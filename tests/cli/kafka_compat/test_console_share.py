@@ -6,12 +6,15 @@ import uuid
 
 import pytest
 
-from headrace.cli.kafka import admin_api
+from headrace.admin.client import Changes
+from headrace.admin.settings import Resource
+from headrace.cli.asking import connect
 from headrace.cli.kafka_compat import (
     console_producer,
     console_share_consumer,
     share_consumer_perf_test,
 )
+from headrace.cli.target import parse_target
 from tests.cli.kafka_compat.conftest import Tool
 
 
@@ -19,13 +22,9 @@ from tests.cli.kafka_compat.conftest import Tool
 def group(services: dict[str, str]) -> str:
     """A share group that begins with the first record."""
     name = f"workers-{uuid.uuid4().hex[:8]}"
-    api = admin_api()
-    entry = api.ConfigEntry(
-        "share.auto.offset.reset", "earliest", incremental_operation=api.AlterConfigOpType.SET
-    )
-    resource = api.ConfigResource(api.ResourceType.GROUP, name, incremental_configs=[entry])
-    admin = api.AdminClient({"bootstrap.servers": services["broker"]})
-    admin.incremental_alter_configs([resource])[resource].result(30)
+    values = {"share.auto.offset.reset": "earliest"}
+    with connect(parse_target(services["broker"], [])) as admin:
+        admin.alter_settings([Changes(Resource.GROUP, name, values)])
     return name
 
 

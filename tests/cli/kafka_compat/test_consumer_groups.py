@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from headrace.cli.administration.groups import GroupView, MemberView
+from headrace.admin.groups import GroupView, MemberView
 from headrace.cli.kafka_compat import consumer_groups, topics
 from headrace.cli.kafka_compat.group_report import members_table, show_assignment, state_table
 from headrace.testing import Broker

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from headrace.cli.kafka import admin_api
+from headrace.cli.asking import connect
 from headrace.cli.kafka_compat import (
     console_producer,
     consumer_perf_test,
@@ -22,6 +22,7 @@ from headrace.cli.kafka_compat.perf.dates import shown_date
 from headrace.cli.kafka_compat.perf.ledger import Ledger, Tally
 from headrace.cli.kafka_compat.perf.pacing import Pace
 from headrace.cli.kafka_compat.perf.payloads import random_letters
+from headrace.cli.target import parse_target
 from tests.cli.kafka_compat.conftest import Tool
 
 TOTAL = re.compile(
@@ -111,9 +112,8 @@ def test_what_is_not_acknowledged_is_not_counted(
     tool: Tool, services: dict[str, str], at: list[str], topic: str
 ) -> None:
     """Records that are too large for the topic are told on stderr and left out of the sum."""
-    admin = admin_api().AdminClient({"bootstrap.servers": services["broker"]})
-    new = admin_api().NewTopic(topic, 1, 1, config={"max.message.bytes": "300"})
-    admin.create_topics([new])[topic].result(30)
+    with connect(parse_target(services["broker"], [])) as admin:
+        admin.create(topic, 1, 1, settings={"max.message.bytes": "300"})
     words = ("--num-records", "5", "--record-size", "500", "--throughput", "100")
     sent = tool(producer_perf_test.run, *at, *words, "--command-property", "linger.ms=0")
     assert sent.out.startswith("0 records sent, ")

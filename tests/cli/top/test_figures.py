@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from headrace.cli.administration.views import BrokerView, ClusterView, PartitionView, TopicView
+from headrace.admin.views import BrokerView, ClusterView, PartitionView, TopicView
 from headrace.cli.top.figures import Sort, compare
 from headrace.cli.top.sampling import GroupSample, Sample
 from headrace.cli.top.screen import draw, shown

@@ -17,7 +17,7 @@ from contextlib import closing
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from headrace.cli.administration.client import connect
+from headrace.cli.asking import connect
 from headrace.cli.target import parse_target
 from headrace.cli.top.figures import Sort, compare
 from headrace.cli.top.sampling import take

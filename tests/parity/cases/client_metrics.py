@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.cli.administration.settings import Resource
+from headrace.admin.settings import Resource
 from tests.parity.admin_steps import settings
 from tests.parity.case import HELP, Case
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.cli.kafka import admin_api
+from headrace.admin.client import Changes
+from headrace.admin.settings import Resource
+from headrace.cli.asking import connect
+from headrace.cli.target import parse_target
 from tests.parity.case import Case
 from tests.parity.stage import Stage, records, topic
 
 
 def _from_the_start(stage: Stage) -> None:
-    api = admin_api()
-    entry = api.ConfigEntry(
-        "share.auto.offset.reset", "earliest", incremental_operation=api.AlterConfigOpType.SET
-    )
-    for group in ("workers", "console-share-consumer"):
-        resource = api.ConfigResource(api.ResourceType.GROUP, group, incremental_configs=[entry])
-        stage.admin.incremental_alter_configs([resource])[resource].result(20)
+    values = {"share.auto.offset.reset": "earliest"}
+    with connect(parse_target(stage.bootstrap, [])) as admin:
+        for group in ("workers", "console-share-consumer"):
+            admin.alter_settings([Changes(Resource.GROUP, group, values)])
 
 
 JOBS = (topic("jobs"), records("jobs", [("a", "one"), ("b", "two")]), _from_the_start)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-from headrace.cli import kafka
+from headrace.cli.asking import connect, explained, find_topic
 from headrace.cli.bench.figures import Run
 from headrace.cli.bench.load import Payload, Tell, Work, around, consume, produce
 from headrace.cli.failures import Failure
@@ -24,6 +24,7 @@ from headrace.cli.parameters import Made, option
 from headrace.cli.progress import Progress
 from headrace.cli.sizes import parse_bytes
 from headrace.cli.target import Target
+from headrace.errors import HeadraceError
 
 app = typer.Typer(
     help="Measure throughput and latency of any broker.",
@@ -160,19 +161,15 @@ def _measure(
 @contextmanager
 def _topic(target: Target, place: Place) -> Iterator[tuple[str, int]]:
     """The topic and how many partitions it has; a new one is removed at the end."""
-    admin = kafka.open_admin(target)
-    if place.topic is not None:
-        found = kafka.find_topic(kafka.read_metadata(admin, target), place.topic)
-        yield place.topic, len(found.partitions)
-        return
-    made = f"headrace-bench-{uuid.uuid4().hex[:8]}"
-    with kafka.explained(target):
-        new = kafka.admin_api().NewTopic(made, place.partitions, place.replicas or -1)
-        futures = admin.create_topics([new], operation_timeout=kafka.TIMEOUT_S)
-    kafka.raise_all(kafka.settle(futures, target, "topic")[1])
-    try:
-        yield made, place.partitions
-    finally:
-        kafka.settle(
-            admin.delete_topics([made], operation_timeout=kafka.TIMEOUT_S), target, "topic"
-        )
+    with connect(target) as admin:
+        if place.topic is not None:
+            yield place.topic, len(find_topic(admin.topics(), place.topic).partitions)
+            return
+        made = f"headrace-bench-{uuid.uuid4().hex[:8]}"
+        with explained(f'topic "{made}"'):
+            admin.create(made, place.partitions, place.replicas)
+        try:
+            yield made, place.partitions
+        finally:
+            with suppress(HeadraceError):
+                admin.delete([made])

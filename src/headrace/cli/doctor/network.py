@@ -5,15 +5,11 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Iterator
-from typing import Any
 
 from headrace.cli.doctor.findings import Finding, fail, ok, warn
-from headrace.cli.reach import TIMEOUT_S, find_fault
+from headrace.cli.reach import find_fault, read_metadata
 from headrace.cli.target import Address, Target
-from headrace.client.connection import Connection
-from headrace.client.probe import trust_anyone
 from headrace.errors import HeadraceError
-from headrace.wire.messages.metadata import MetadataRequest
 
 
 def examine_cluster(target: Target) -> Iterator[Finding]:
@@ -26,7 +22,7 @@ def examine_cluster(target: Target) -> Iterator[Finding]:
             continue
         yield ok(str(address), "a Kafka broker answers" + (" over TLS" if target.tls else ""))
         try:
-            metadata = _read_metadata(address, target)
+            metadata = read_metadata(target, address)
         except HeadraceError as error:
             yield warn(
                 str(address),
@@ -43,12 +39,6 @@ def examine_cluster(target: Target) -> Iterator[Finding]:
                 )
 
 
-def _read_metadata(address: Address, target: Target) -> Any:
-    tls = trust_anyone() if target.tls else None
-    with Connection(*address, timeout_s=TIMEOUT_S, tls=tls) as connection:
-        return connection.call(MetadataRequest(topics=[]))
-
-
 def _examine_advertised(
     target: Target, asked: Address, advertised: Address, node_id: int, cluster_id: str | None
 ) -> Finding:
@@ -61,7 +51,7 @@ def _examine_advertised(
             "correct advertised.listeners of that broker to what clients can reach",
         )
     try:
-        found = _read_metadata(advertised, target).cluster_id
+        found = read_metadata(target, advertised).cluster_id
     except HeadraceError as error:
         return warn(subject, f"its metadata cannot be read ({error})", "run doctor again")
     if found != cluster_id:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from headrace.admin.groups import list_consumer_groups
+from headrace.cli.asking import connect, explained
 from headrace.cli.group import describe, remove, reset
-from headrace.cli.group.view import STATES, list_groups
-from headrace.cli.kafka import open_admin
+from headrace.cli.group.view import STATES
 from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions, parse_states
 from headrace.cli.output import Output, emit_rows
 from headrace.cli.parameters import option
 
+UNKNOWN: Final = "Unknown"
 app = typer.Typer(help="List, describe, reset and delete consumer groups.")
 
 
@@ -35,10 +37,12 @@ def list_command(
 ) -> None:
     """List groups with their protocol and state."""
     wanted = parse_states(state, STATES, "group")
+    with connect(target) as admin, explained():
+        groups = list_consumer_groups(admin)
     rows = [
-        listed._asdict()
-        for listed in list_groups(open_admin(target), target)
-        if (not wanted or listed.state in wanted) and (kind is None or listed.type == kind)
+        {"group": each.group, "type": each.type.lower() or UNKNOWN, "state": each.state or UNKNOWN}
+        for each in groups
+        if (not wanted or each.state in wanted) and (kind is None or each.type.lower() == kind)
     ]
     emit_rows(rows, output, ["group", "type", "state"])
 

@@ -6,14 +6,16 @@ import sys
 from itertools import groupby
 from typing import Annotated, Any, Final
 
+from headrace.admin.groups import GroupView, MemberView, list_consumer_groups
+from headrace.cli.asking import connect, explained, raise_all
 from headrace.cli.group.offsets import Standing, read_standings
 from headrace.cli.group.options import GroupNames
-from headrace.cli.group.view import Group, Member, TopicPart, list_groups, require_groups
-from headrace.cli.kafka import open_admin, raise_all
+from headrace.cli.group.view import require_groups
 from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit, emit_rows, table
 from headrace.cli.parameters import argument, option
 from headrace.cli.progress import Progress
+from headrace.types import TopicPartition
 
 OPTIONAL_GROUPS = Annotated[list[str] | None, argument("[GROUP…]", "Default: all.")]
 _OFFSET_COLUMNS: Final = (
@@ -33,42 +35,44 @@ def describe(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show a group's state, offsets and lag per partition, and its members."""
-    admin = open_admin(target)
-    found, failures = require_groups(admin, target, groups)
-    described = []
-    for group in found:
-        view = _summary(group)
-        if offsets or not (members or state):
-            view["offsets"] = [each._asdict() for each in read_standings(admin, target, group)]
-        if members:
-            view["members"] = [_member(member) for member in group.members]
-        described.append(view)
-        if not group.members:
-            print(f'headrace: group "{group.group}" has no active members', file=sys.stderr)
+    with connect(target) as admin, explained():
+        found, failures = require_groups(admin, groups)
+        described = []
+        for group in found:
+            view = _summary(group)
+            if offsets or not (members or state):
+                view["offsets"] = [each._asdict() for each in read_standings(admin, group)]
+            if members:
+                by_id = sorted(group.members, key=lambda each: each.id)
+                view["members"] = [_member(member) for member in by_id]
+            described.append(view)
+            if not group.members:
+                print(f'headrace: group "{group.group}" has no active members', file=sys.stderr)
     if described:
         emit(described, output, lambda: "\n".join(map(_as_text, described)))
     raise_all(failures)
 
 
-def _summary(group: Group) -> dict[str, Any]:
+def _summary(group: GroupView) -> dict[str, Any]:
+    broker, host, port = group.coordinator
     return {
         "group": group.group,
-        "type": group.type,
+        "type": group.type.lower(),
         "state": group.state,
-        "assignor": group.assignor,
-        "coordinator": group.coordinator,
-        "coordinator_address": group.coordinator_address,
+        "assignor": group.assignor or None,
+        "coordinator": broker,
+        "coordinator_address": f"{host}:{port}",
         "group_epoch": group.group_epoch,
         "assignment_epoch": group.assignment_epoch,
         "member_count": len(group.members),
     }
 
 
-def _member(member: Member) -> dict[str, Any]:
+def _member(member: MemberView) -> dict[str, Any]:
     return {
-        "member": member.member,
-        "instance": member.instance,
-        "host": member.host,
+        "member": member.id,
+        "instance": member.instance_id,
+        "host": member.host.lstrip("/"),
         "client_id": member.client_id,
         "epoch": member.epoch,
         "partitions": len(member.assignment),
@@ -79,7 +83,7 @@ def _member(member: Member) -> dict[str, Any]:
     }
 
 
-def show_parts(parts: tuple[TopicPart, ...]) -> list[str]:
+def show_parts(parts: tuple[TopicPartition, ...]) -> list[str]:
     """`["orders:0,1", "bills:2"]`, as `--topic` takes them."""
     return [
         f"{topic}:{','.join(str(part.partition) for part in these)}"
@@ -111,14 +115,14 @@ def lag(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show how many records each group has yet to read, by topic."""
-    admin = open_admin(target)
-    names = groups or [listed.group for listed in list_groups(admin, target)]
-    found, failures = require_groups(admin, target, names) if names else ([], [])
     rows: list[dict[str, Any]] = []
-    with Progress("asking for offsets", len(found), watched=sys.stderr.isatty()) as progress:
-        for done, group in enumerate(found):
-            progress.update(done)
-            rows += sum_lag(group.group, read_standings(admin, target, group))
+    with connect(target) as admin, explained():
+        names = groups or [listed.group for listed in list_consumer_groups(admin)]
+        found, failures = require_groups(admin, names)
+        with Progress("asking for offsets", len(found), watched=sys.stderr.isatty()) as progress:
+            for done, group in enumerate(found):
+                progress.update(done)
+                rows += sum_lag(group.group, read_standings(admin, group))
     if rows or not failures:
         emit_rows(rows, output, ["group", "topic", "partitions", "uncommitted", "lag", "max_lag"])
     raise_all(failures)

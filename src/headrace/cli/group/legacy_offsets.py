@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import Final
 
 from headrace.cli.failures import Failure
-from headrace.cli.group.view import TopicPart
-from headrace.types import Offset
+from headrace.types import Offset, TopicPartition
 
 _TIMEOUT_MS: Final = 6_000
 _MAX_DIGITS: Final = 18
 
 
-def read_legacy_offsets(hosts: str, group: str) -> dict[TopicPart, Offset]:
+def read_legacy_offsets(hosts: str, group: str) -> dict[TopicPartition, Offset]:
     """What an old consumer group has committed; Failure if it has nothing or something odd."""
     from headrace.coordination import zookeeper
 
@@ -27,7 +26,7 @@ def read_legacy_offsets(hosts: str, group: str) -> dict[TopicPart, Offset]:
         nodes = tree.subtree(root)
     finally:
         tree.close()
-    offsets: dict[TopicPart, Offset] = {}
+    offsets: dict[TopicPartition, Offset] = {}
     for path, node in nodes.items():
         words = path.removeprefix(root).split("/")[1:]
         if len(words) != 2:
@@ -37,7 +36,7 @@ def read_legacy_offsets(hosts: str, group: str) -> dict[TopicPart, Offset]:
             raise Failure(
                 f"{path} in ZooKeeper does not hold an offset", "correct or delete the node"
             )
-        offsets[TopicPart(topic, int(partition))] = int(text)
+        offsets[TopicPartition(topic, int(partition))] = int(text)
     if not offsets:
         raise Failure(
             f'ZooKeeper at {hosts} has no offsets of a group "{group}"',

@@ -1,17 +1,15 @@
-"""What a group has committed, where the logs begin and end, and so how far behind it is."""
+"""What a group has committed, where the logs end, and so how far behind it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
-from headrace.cli.group.view import Group, Member, TopicPart
-from headrace.cli.kafka import TIMEOUT_S, admin_api, explain, explained
-from headrace.cli.target import Target
-from headrace.types import Offset
-
-if TYPE_CHECKING:
-    from confluent_kafka.admin import AdminClient
+from headrace.admin.client import Admin
+from headrace.admin.groups import GroupView, MemberView
+from headrace.admin.records import led_offsets
+from headrace.client.group_offsets import committed_offsets
+from headrace.client.offsets import LATEST
+from headrace.types import Offset, TopicPartition
 
 
 class Standing(NamedTuple):
@@ -27,66 +25,31 @@ class Standing(NamedTuple):
     client_id: str | None
 
 
-def read_committed(admin: AdminClient, target: Target, group: str) -> dict[TopicPart, Offset]:
+def read_committed(admin: Admin, group: str) -> dict[TopicPartition, Offset]:
     """The offsets that the group has committed."""
-    from confluent_kafka import ConsumerGroupTopicPartitions
-
-    (future,) = admin.list_consumer_group_offsets(
-        [ConsumerGroupTopicPartitions(group)], request_timeout=TIMEOUT_S
-    ).values()
-    with explained(target, f'group "{group}"'):
-        result: Any = future.result(timeout=TIMEOUT_S * 2)
-    committed = {}
-    for each in result.topic_partitions:
-        if each.error is not None:
-            raise explain(each.error, target, f"{each.topic}:{each.partition}")
-        if each.offset >= 0:
-            committed[TopicPart(each.topic, each.partition)] = each.offset
-    return committed
+    return {place: offset for place, (offset, _) in committed_offsets(admin.cluster, group).items()}
 
 
-def read_offsets(
-    admin: AdminClient, parts: Iterable[TopicPart], spec: Any
-) -> dict[TopicPart, Offset]:
-    """The offset of each partition by a `OffsetSpec`; those without a leader are left out.
-
-    A time later than every record gives -1, as the broker does.
-    """
-    from confluent_kafka import KafkaException, TopicPartition
-
-    wanted = {TopicPartition(*part): spec for part in parts}
-    futures = admin.list_offsets(wanted, request_timeout=TIMEOUT_S) if wanted else {}
-    offsets = {}
-    for where, future in futures.items():
-        try:
-            found = future.result(timeout=TIMEOUT_S * 2).offset
-        except KafkaException:
-            continue
-        offsets[TopicPart(where.topic, where.partition)] = found
-    return offsets
-
-
-def read_standings(admin: AdminClient, target: Target, group: Group) -> list[Standing]:
+def read_standings(admin: Admin, group: GroupView) -> list[Standing]:
     """One row for each partition that the group has committed to, or that a member owns."""
-    committed = read_committed(admin, target, group.group)
-    owners = {part: member for member in group.members for part in member.assignment}
-    parts = sorted(committed.keys() | owners.keys())
-    ends = read_offsets(admin, parts, admin_api().OffsetSpec.latest())
-    return [_stand(part, committed.get(part), ends.get(part), owners.get(part)) for part in parts]
+    committed = read_committed(admin, group.group)
+    owners = {place: member for member in group.members for place in member.assignment}
+    places = sorted(committed.keys() | owners.keys())
+    ends = led_offsets(admin, places, LATEST)
+    return [_stand(each, committed.get(each), ends.get(each), owners.get(each)) for each in places]
 
 
 def _stand(
-    part: TopicPart, current: Offset | None, end: Offset | None, owner: Member | None
+    place: TopicPartition, current: Offset | None, end: Offset | None, owner: MemberView | None
 ) -> Standing:
-    known = current is not None and end is not None
     return Standing(
-        topic=part.topic,
-        partition=part.partition,
+        topic=place.topic,
+        partition=place.partition,
         current_offset=current,
         log_end_offset=end,
         # A log that was cut below the committed offset leaves nothing to read, not less.
-        lag=max(end - current, 0) if known else None,  # type: ignore[operator]
-        member=owner.member if owner else None,
-        host=owner.host if owner else None,
+        lag=None if current is None or end is None else max(end - current, 0),
+        member=owner.id if owner else None,
+        host=owner.host.lstrip("/") if owner else None,
         client_id=owner.client_id if owner else None,
     )

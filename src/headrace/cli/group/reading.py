@@ -17,9 +17,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.cli.group.describe import show_parts
-from headrace.cli.group.view import TopicPart
 from headrace.cli.kafka import explain
 from headrace.cli.target import Target
+from headrace.types import TopicPartition as Place
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
@@ -87,9 +87,9 @@ class Membership:
         self._write = write
         self._flush = flush
         self._told = told
-        self._owned: set[TopicPart] = set()
-        self._caught_up: set[TopicPart] = set()
-        self._printed: dict[TopicPart, int] = {}
+        self._owned: set[Place] = set()
+        self._caught_up: set[Place] = set()
+        self._printed: dict[Place, int] = {}
         self._stopped = False
         self.count = 0
 
@@ -124,7 +124,7 @@ class Membership:
         return True
 
     def _take(self, message: Message) -> None:
-        part = TopicPart(message.topic() or "", message.partition() or 0)
+        part = Place(message.topic() or "", message.partition() or 0)
         error = message.error()
         if error is None:
             self._write(message)
@@ -153,17 +153,17 @@ class Membership:
             self._consumer.store_offsets(offsets=offsets)
 
     def _on_assign(self, _consumer: Consumer, partitions: list[Any]) -> None:
-        parts = {TopicPart(each.topic, each.partition) for each in partitions}
+        parts = {Place(each.topic, each.partition) for each in partitions}
         self._owned |= parts
         self._tell("assigned", parts)
 
     def _on_revoke(self, _consumer: Consumer, partitions: list[Any]) -> None:
-        parts = {TopicPart(each.topic, each.partition) for each in partitions}
+        parts = {Place(each.topic, each.partition) for each in partitions}
         self._owned -= parts
         self._caught_up -= parts
         self._tell("revoked", parts)
 
-    def _tell(self, what: str, parts: set[TopicPart]) -> None:
+    def _tell(self, what: str, parts: set[Place]) -> None:
         if self._told and parts:
             shown = " ".join(show_parts(tuple(parts)))
             print(f'group "{self._group}": {what} {shown}', file=sys.stderr)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Any
+from collections.abc import Collection
+from typing import Annotated
 
-from headrace.cli.direct import Keeper, fault_of, open_brokers, raise_for
+from headrace.admin import groups as coordinated
+from headrace.admin.faults import Fault
+from headrace.cli.asking import connect, explained, failure_of, raise_all
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.group.describe import show_parts
 from headrace.cli.group.offsets import read_committed
-from headrace.cli.group.options import GroupName, GroupNames, ScopeOption, YesFlag, parse_scope
-from headrace.cli.group.view import TopicPart, require_groups
-from headrace.cli.kafka import TIMEOUT_S, open_admin, raise_all, settle
+from headrace.cli.group.options import (
+    GroupName,
+    GroupNames,
+    Scope,
+    ScopeOption,
+    YesFlag,
+    parse_scope,
+)
+from headrace.cli.group.view import require_groups
 from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions, confirm
 from headrace.cli.output import Output, emit_rows
 from headrace.cli.parameters import option
-from headrace.cli.target import Target
-from headrace.errors import Error
+from headrace.types import TopicPartition
 
 
 def delete(
@@ -26,22 +33,22 @@ def delete(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Delete groups without members, and all their offsets. Asks for confirmation on a terminal."""
-    admin = open_admin(target)
-    found, failures = require_groups(admin, target, groups)
-    names = []
-    for group in found:
-        if group.members:
-            failures.append(_still_busy(group.group, len(group.members)))
-        else:
-            names.append(group.group)
-    if names:
-        confirm(f"Delete {', '.join(names)}?", yes=yes)
-        futures = admin.delete_consumer_groups(names, request_timeout=TIMEOUT_S)
-        done, refused = settle(futures, target, "group")
-        failures += refused
-        if done:
-            rows = [{"group": name, "result": "deleted"} for name in done]
-            emit_rows(rows, output, ["group", "result"])
+    with connect(target) as admin, explained():
+        found, failures = require_groups(admin, groups)
+        failures += [_still_busy(each.group, len(each.members)) for each in found if each.members]
+        names = [each.group for each in found if not each.members]
+        if names:
+            confirm(f"Delete {', '.join(names)}?", yes=yes)
+        done = []
+        for name in names:
+            fault = coordinated.delete_group(admin, name)
+            if fault is None:
+                done.append(name)
+            else:
+                failures.append(failure_of(*fault, f'group "{name}"'))
+    if done:
+        rows = [{"group": name, "result": "deleted"} for name in done]
+        emit_rows(rows, output, ["group", "result"])
     raise_all(failures)
 
 
@@ -62,66 +69,43 @@ def delete_offsets(
     if not topic:
         raise WrongUsage("no topic is named", "give --topic TOPIC or --topic TOPIC:0,1")
     scope = parse_scope(topic)
-    admin = open_admin(target)
-    raise_all(require_groups(admin, target, [group])[1])
-    committed = read_committed(admin, target, group)
-    parts: list[TopicPart] = []
+    with connect(target) as admin, explained(f'group "{group}"'):
+        raise_all(require_groups(admin, [group])[1])
+        places = _choose(group, scope, read_committed(admin, group))
+        outcome = coordinated.delete_offsets(admin, group, places)
+    done = [place for place in places if outcome[place] is None]
+    if done:
+        rows = [place._asdict() | {"result": "deleted"} for place in done]
+        emit_rows(rows, output, ["topic", "partition", "result"])
+    refused: dict[Fault, list[TopicPartition]] = {}
+    for place, fault in outcome.items():
+        if fault is not None:
+            refused.setdefault(fault, []).append(place)
+    raise_all(
+        [
+            failure_of(*fault, " ".join(show_parts(tuple(places))))
+            for fault, places in refused.items()
+        ]
+    )
+
+
+def _choose(
+    group: str, scope: Scope, committed: Collection[TopicPartition]
+) -> list[TopicPartition]:
+    """The partitions of the scope, of those that the group has committed to."""
+    places: list[TopicPartition] = []
     for name, numbers in scope.items():
-        present = [part for part in sorted(committed) if part.topic == name]
-        chosen = [part for part in present if numbers is None or part.partition in numbers]
-        missing = (numbers or set()) - {part.partition for part in present}
+        present = [place for place in sorted(committed) if place.topic == name]
+        chosen = [place for place in present if numbers is None or place.partition in numbers]
+        missing = (numbers or set()) - {place.partition for place in present}
         if missing or not chosen:
             where = f"{name}:{','.join(map(str, sorted(missing)))}" if missing else name
             raise Failure(
                 f'group "{group}" has no offset in {where}',
                 f'see "headrace group describe {group}"',
             )
-        parts += chosen
-    refused = _forget(target, group, parts)
-    done = [part for part in parts if part not in refused]
-    if done:
-        rows = [part._asdict() | {"result": "deleted"} for part in done]
-        emit_rows(rows, output, ["topic", "partition", "result"])
-    raise_all(
-        [
-            fault_of(code, " ".join(show_parts(tuple(p for p in refused if refused[p] == code))))
-            for code in sorted(set(refused.values()))
-        ]
-    )
-
-
-def _forget(target: Target, group: str, parts: Iterable[TopicPart]) -> dict[TopicPart, int]:
-    """Delete the offsets; returns the error codes of those that were refused."""
-    from headrace.wire.messages.offset_delete import (
-        OffsetDeleteRequest,
-        OffsetDeleteRequestPartition,
-        OffsetDeleteRequestTopic,
-    )
-
-    numbers: dict[str, list[int]] = {}
-    for part in parts:
-        numbers.setdefault(part.topic, []).append(part.partition)
-    request = OffsetDeleteRequest(
-        group_id=group,
-        topics=[
-            OffsetDeleteRequestTopic(
-                name=topic,
-                partitions=[OffsetDeleteRequestPartition(partition_index=each) for each in these],
-            )
-            for topic, these in numbers.items()
-        ],
-    )
-    with open_brokers(target) as brokers:
-        answer = brokers.ask_coordinator(
-            Keeper.GROUP, group, request, lambda response: int(response.error_code)
-        )
-    raise_for(answer.error_code, f'group "{group}"')
-    return {
-        TopicPart(topic.name, each.partition_index): each.error_code
-        for topic in answer.topics
-        for each in topic.partitions
-        if each.error_code != Error.NONE
-    }
+        places += chosen
+    return places
 
 
 def remove_members(
@@ -137,52 +121,31 @@ def remove_members(
     """Remove members from a group, such as static members of a lost host; a live one rejoins."""
     if everyone == bool(member or instance):
         raise WrongUsage("no member is named", "give --member, --instance or --all")
-    admin = open_admin(target)
-    found, failures = require_groups(admin, target, [group])
-    raise_all(failures)
-    leaving: list[tuple[str, str | None]] = [(each, None) for each in member]
-    leaving += [("", each) for each in instance]
-    if everyone:
-        leaving = [
-            (each.member, None) if each.instance is None else ("", each.instance)
-            for each in found[0].members
-        ]
-    rows, failures = _expel(target, group, leaving) if leaving else ([], [])
+    leaving = [coordinated.Leaving(each, None) for each in member]
+    leaving += [coordinated.Leaving("", each) for each in instance]
+    with connect(target) as admin, explained(f'group "{group}"'):
+        found, failures = require_groups(admin, [group])
+        raise_all(failures)
+        if everyone:
+            leaving = [
+                coordinated.Leaving("" if each.instance_id else each.id, each.instance_id)
+                for each in found[0].members
+            ]
+        outcome = (
+            coordinated.remove_members(admin, group, leaving, "removed with headrace")
+            if leaving
+            else {}
+        )
+    failures = [
+        failure_of(*fault, f'member "{who.instance_id or who.member_id}"')
+        for who, fault in outcome.items()
+        if fault is not None
+    ]
+    rows = [
+        {"member": who.member_id or None, "instance": who.instance_id, "result": "removed"}
+        for who, fault in outcome.items()
+        if fault is None
+    ]
     if rows or not failures:
         emit_rows(rows, output, ["member", "instance", "result"])
     raise_all(failures)
-
-
-def _expel(
-    target: Target, group: str, leaving: Iterable[tuple[str, str | None]]
-) -> tuple[list[dict[str, Any]], list[Failure]]:
-    from headrace.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
-
-    request = LeaveGroupRequest(
-        group_id=group,
-        members=[
-            MemberIdentity(
-                member_id=member_id, group_instance_id=instance, reason="removed with headrace"
-            )
-            for member_id, instance in leaving
-        ],
-    )
-    with open_brokers(target) as brokers:
-        answer = brokers.ask_coordinator(
-            Keeper.GROUP, group, request, lambda response: int(response.error_code)
-        )
-    raise_for(answer.error_code, f'group "{group}"')
-    rows, failures = [], []
-    for each in answer.members:
-        who = each.group_instance_id or each.member_id
-        if each.error_code != Error.NONE:
-            failures.append(fault_of(each.error_code, f'member "{who}"'))
-            continue
-        rows.append(
-            {
-                "member": each.member_id or None,
-                "instance": each.group_instance_id,
-                "result": "removed",
-            }
-        )
-    return rows, failures

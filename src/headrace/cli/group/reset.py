@@ -8,10 +8,18 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
-from headrace.cli import kafka
-from headrace.cli.administration.offset_plans import (
+from headrace.admin.client import Admin
+from headrace.admin.groups import GroupView, find_group
+from headrace.admin.records import led_offsets
+from headrace.cli.asking import connect, explained, find_topic
+from headrace.cli.durations import parse_duration_ms
+from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.group.legacy_offsets import read_legacy_offsets
+from headrace.cli.group.offsets import read_committed
+from headrace.cli.group.options import GroupName, Scope, ScopeOption, parse_scope
+from headrace.cli.offset_plans import (
     LISTED,
     Borders,
     Kind,
@@ -20,22 +28,14 @@ from headrace.cli.administration.offset_plans import (
     parse_csv,
     to_csv,
 )
-from headrace.cli.durations import parse_duration_ms
-from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.group.legacy_offsets import read_legacy_offsets
-from headrace.cli.group.offsets import read_committed, read_offsets
-from headrace.cli.group.options import GroupName, Scope, ScopeOption, parse_scope
-from headrace.cli.group.view import Group, TopicPart, read_groups
 from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
 from headrace.cli.parameters import option
 from headrace.cli.positions import parse_time
 from headrace.cli.small_files import read_text
-from headrace.cli.target import Target
-from headrace.types import Offset
-
-if TYPE_CHECKING:
-    from confluent_kafka.admin import AdminClient
+from headrace.client.group_offsets import commit_offsets
+from headrace.client.offsets import EARLIEST, LATEST
+from headrace.types import Offset, TopicPartition
 
 MAX_FILE_BYTES: Final = 64 << 20
 EPILOG: Final = """\b
@@ -118,22 +118,23 @@ def reset(
     if from_zookeeper is not None:
         listed = read_legacy_offsets(from_zookeeper, group)
     scope = parse_scope(topic)
-    admin = kafka.open_admin(target)
-    found = _find(admin, target, group)
-    committed = read_committed(admin, target, group)
-    parts = set(listed) or _choose_parts(admin, target, group, scope, committed)
-    borders = _read_borders(admin, parts, wish)
-    steps = build_plan(wish.kind, wish.number, borders, committed, listed)
-    _say_what_was_clamped(steps)
+    with connect(target) as admin, explained(f'group "{group}"'):
+        found = find_group(admin, group)
+        committed = read_committed(admin, group)
+        parts = set(listed) or _choose_parts(admin, group, scope, committed)
+        borders = _read_borders(admin, parts, wish)
+        steps = build_plan(wish.kind, wish.number, borders, committed, listed)
+        _say_what_was_clamped(steps)
+        if execute:
+            _require_rest(found)
+            offsets = {TopicPartition(*step[:2]): (step.new_offset, "") for step in steps}
+            commit_offsets(admin.cluster, group, offsets)
     if export:
         sys.stdout.write(to_csv(steps))
         return
-    if execute:
-        _require_rest(found)
-        _commit(admin, target, group, steps)
     _tell(steps, output, executed=execute)
     if not execute:
-        _say_what_keeps_it_a_plan(found)
+        _say_what_keeps_it_a_plan(group, found)
 
 
 def _read(path: str) -> str:
@@ -163,44 +164,32 @@ def choose_wish(given: Mapping[Kind, Any], *, now_ms: int) -> Wish:
     return Wish(kind, value if kind in (Kind.SHIFT, Kind.OFFSET) else 0)
 
 
-def _find(admin: AdminClient, target: Target, name: str) -> Group:
-    groups, failures = read_groups(admin, target, [name])
-    kafka.raise_all(failures)
-    return groups[0]
-
-
 def _choose_parts(
-    admin: AdminClient,
-    target: Target,
-    group: str,
-    scope: Scope,
-    committed: Mapping[TopicPart, Offset],
-) -> set[TopicPart]:
+    admin: Admin, group: str, scope: Scope, committed: Mapping[TopicPartition, Offset]
+) -> set[TopicPartition]:
     """The partitions of the scope; with --all-topics, of all topics with committed offsets."""
     if not scope and not committed:
         raise Failure(f'group "{group}" has committed no offset yet', "name topics with --topic")
-    metadata = kafka.read_metadata(admin, target)
+    topics = admin.topics()
     parts = set()
     for topic, numbers in (scope or dict.fromkeys({part.topic for part in committed})).items():
-        present = kafka.find_topic(metadata, topic).partitions
+        present = {each.number for each in find_topic(topics, topic).partitions}
         for number in sorted(numbers or ()):
             if number not in present:
                 raise Failure(
                     f'topic "{topic}" has no partition {number}', f"it has 0 to {len(present) - 1}"
                 )
-        parts |= {TopicPart(topic, number) for number in numbers or present}
+        parts |= {TopicPartition(topic, number) for number in numbers or present}
     return parts
 
 
 def _read_borders(
-    admin: AdminClient, parts: set[TopicPart], wish: Wish
-) -> dict[TopicPart, Borders]:
-    spec = kafka.admin_api().OffsetSpec
-    first = read_offsets(admin, parts, spec.earliest())
-    last = read_offsets(admin, parts, spec.latest())
+    admin: Admin, parts: set[TopicPartition], wish: Wish
+) -> dict[TopicPartition, Borders]:
+    first, last = led_offsets(admin, parts, EARLIEST), led_offsets(admin, parts, LATEST)
     timed = {}
     if wish.kind in (Kind.TIME, Kind.DURATION):
-        timed = read_offsets(admin, parts, spec.for_timestamp(wish.number))
+        timed = led_offsets(admin, parts, wish.number)
     for part in sorted(parts):
         if part not in first or part not in last:
             raise Failure(
@@ -213,32 +202,14 @@ def _read_borders(
     }
 
 
-def _require_rest(group: Group) -> None:
+def _require_rest(group: GroupView | None) -> None:
     """A member would go on from where it is, and commit over what is set here."""
-    if group.members or group.state not in ("Empty", "Dead"):
+    if group is not None and (group.members or group.state != "Empty"):
         raise Failure(
             f'group "{group.group}" is {group.state} with {len(group.members)} members, so its '
             "offsets cannot be reset",
             f'stop its members first, see "headrace group describe {group.group} --members"',
         )
-
-
-def _commit(admin: AdminClient, target: Target, group: str, steps: list[Step]) -> None:
-    from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-
-    wanted = [TopicPartition(step.topic, step.partition, step.new_offset) for step in steps]
-    (future,) = admin.alter_consumer_group_offsets(
-        [ConsumerGroupTopicPartitions(group, wanted)], request_timeout=kafka.TIMEOUT_S
-    ).values()
-    with kafka.explained(target, f'group "{group}"'):
-        result: Any = future.result(timeout=kafka.TIMEOUT_S * 2)
-    kafka.raise_all(
-        [
-            kafka.explain(each.error, target, f"{each.topic}:{each.partition}")
-            for each in result.topic_partitions
-            if each.error is not None
-        ]
-    )
 
 
 def _tell(steps: list[Step], output: Output, *, executed: bool) -> None:
@@ -261,13 +232,13 @@ def _say_what_was_clamped(steps: list[Step]) -> None:
         print(f"headrace: {notice}", file=sys.stderr)
 
 
-def _say_what_keeps_it_a_plan(group: Group) -> None:
+def _say_what_keeps_it_a_plan(name: str, group: GroupView | None) -> None:
     line = "this was a dry run and changed nothing; add --execute to do it"
-    if group.members:
+    if group is None:
+        line += f', which creates group "{name}"'
+    elif group.members:
         line = (
-            f'this was a dry run; group "{group.group}" is {group.state} with '
+            f'this was a dry run; group "{name}" is {group.state} with '
             f"{len(group.members)} members, stop them before --execute"
         )
-    elif not group.exists:
-        line += f', which creates group "{group.group}"'
     print(f"headrace: {line}", file=sys.stderr)

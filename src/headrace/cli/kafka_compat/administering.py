@@ -11,7 +11,8 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-from headrace.cli.administration.client import Admin, connect
+from headrace.admin.client import Admin
+from headrace.cli.asking import connect
 from headrace.cli.failures import Failure, WrongUsage
 from headrace.cli.kafka_compat.flags import Given
 from headrace.cli.small_files import read_properties
@@ -61,7 +62,7 @@ def as_whole_number(given: Given, flag: str) -> int | None:
 def open_admin(servers: str, config: str | None, timeout_ms: int | None = None) -> Admin:
     """A client for these brokers with the settings of a properties file."""
     limits = {} if timeout_ms is None else {"default.api.timeout.ms": str(timeout_ms)}
-    return connect(target_of(servers, config, limits))
+    return connect(target_of(servers, config, limits), is_strict=False)
 
 
 def target_of(servers: str, config: str | None, more: Mapping[str, str] = {}) -> Target:

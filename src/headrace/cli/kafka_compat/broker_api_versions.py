@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from headrace.cli.administration.client import Admin
+from headrace.admin.client import Admin
 from headrace.cli.api_names import api_name
 from headrace.cli.kafka_compat.administering import CONNECTING, bare
 from headrace.cli.kafka_compat.flags import Given, flags
@@ -21,7 +21,7 @@ _OF_CLIENTS: Final = (
 )  # fmt: skip
 # Those that Kafka's client has and ours does not: the versions of 4.3.
 _OF_KAFKAS_CLIENT: Final = {
-    29: range(1, 4), 30: range(1, 4), 31: range(1, 4), 38: range(1, 4), 39: range(1, 3),
+    38: range(1, 4), 39: range(1, 3),
     40: range(1, 3), 41: range(1, 4), 55: range(3), 80: range(2), 81: range(1), 88: range(1),
     89: range(1),
 }  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import Final
 
-from headrace.cli.administration.client import Admin, Changes
-from headrace.cli.administration.settings import Resource, list_resources, read_settings
+from headrace.admin.client import Admin, Changes
+from headrace.admin.settings import Resource, list_resources, read_settings
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, refuse_together
 from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster, printed

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from headrace.cli.administration.client import Admin, Refused
-from headrace.cli.administration.views import BrokerView
+from headrace.admin.client import Admin
+from headrace.admin.faults import Refused
+from headrace.admin.views import BrokerView
 from headrace.cli.kafka_compat.administering import Told, as_whole_number
 from headrace.cli.kafka_compat.arguments import read_command
 from headrace.cli.kafka_compat.flags import Given, flags

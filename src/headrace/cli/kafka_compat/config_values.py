@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from headrace.cli.administration.credentials import MECHANISMS, Password
+from headrace.admin.credentials import MECHANISMS, Password
 from headrace.cli.kafka_compat.administering import Told
 from headrace.cli.kafka_compat.flags import Given
 from headrace.cli.small_files import read_properties

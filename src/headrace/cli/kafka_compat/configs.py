@@ -11,9 +11,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from headrace.cli.administration.client import Admin, Changes, Refused
-from headrace.cli.administration.groups import list_groups
-from headrace.cli.administration.settings import (
+from headrace.admin.client import Admin, Changes
+from headrace.admin.faults import Refused
+from headrace.admin.groups import list_groups
+from headrace.admin.settings import (
     Resource,
     SettingView,
     Source,

@@ -8,18 +8,20 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from headrace.cli.administration.client import Admin, Fault, Refused
-from headrace.cli.administration.groups import (
+from headrace.admin.client import Admin
+from headrace.admin.faults import Fault, Refused
+from headrace.admin.groups import (
     CLASSIC,
     CONSUMER,
+    DEAD,
     GroupView,
     delete_group,
     delete_offsets,
     describe_group,
+    find_group,
     list_consumer_groups,
 )
-from headrace.cli.administration.offset_plans import Step
-from headrace.cli.administration.records import offsets_at
+from headrace.admin.records import led_offsets
 from headrace.cli.kafka_compat import group_resets, group_tools
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, complain
 from headrace.cli.kafka_compat.columns import column, lines_of, text_of
@@ -34,9 +36,9 @@ from headrace.cli.kafka_compat.java_errors import as_exception, words_of
 from headrace.cli.kafka_compat.regexes import regex_fault
 from headrace.cli.kafka_compat.superseded import OF_THE_PAST, servers_of
 from headrace.cli.kafka_compat.tool import Tool, Work
+from headrace.cli.offset_plans import Step
 from headrace.client.group_offsets import commit_offsets, committed_positions
 from headrace.client.offsets import LATEST
-from headrace.errors import Error
 from headrace.types import TopicPartition
 
 STATES: Final = (
@@ -152,7 +154,7 @@ def _describe(admin: Admin, given: Given) -> None:
                 print(state_table(group, verbose=verbose), end="")
         else:
             committed = committed_positions(admin.cluster, name)
-            ends = _ends(admin, places_of(group, committed))
+            ends = led_offsets(admin, places_of(group, committed), LATEST)
             table = offsets_table(group, committed, ends, verbose=verbose)
             if _say_state(group):
                 print(table, end="")
@@ -160,7 +162,7 @@ def _describe(admin: Admin, given: Given) -> None:
 
 def _say_state(group: GroupView) -> bool:
     """Tell what keeps a group from reading; False for one that does not exist."""
-    if group.state == "Dead":
+    if group.state == DEAD:
         print(f"\nError: Consumer group '{group.group}' does not exist.")
         return False
     sys.stdout.flush()
@@ -169,17 +171,6 @@ def _say_state(group: GroupView) -> bool:
     elif group.state in _REBALANCING:
         print(f"\nWarning: Consumer group '{group.group}' is rebalancing.", file=sys.stderr)
     return True
-
-
-def _ends(admin: Admin, places: set[TopicPartition]) -> dict[TopicPartition, int]:
-    """Where the logs end, of the partitions that have a leader."""
-    led = {
-        TopicPartition(topic.name, each.number)
-        for topic in admin.topics()
-        for each in topic.partitions
-        if each.leader is not None
-    }
-    return {place: each.offset for place, each in offsets_at(admin, places & led, LATEST).items()}
 
 
 def _delete(admin: Admin, given: Given) -> None:
@@ -192,8 +183,9 @@ def _reset(admin: Admin, given: Given) -> None:
     groups = _groups(admin, given)
     plans: dict[str, list[Step]] = {}
     for name in groups:
-        state = _state_of(admin, name)
-        if state in ("Empty", "Dead"):
+        found = find_group(admin, name)
+        state = DEAD if found is None else found.state
+        if state in ("Empty", DEAD):
             plans[name] = _reset_one(admin, given, name)
         else:
             plans[name] = []
@@ -205,15 +197,6 @@ def _reset(admin: Admin, given: Given) -> None:
         group_resets.print_csv(plans, with_group=len(given.all("--group")) != 1)
     else:
         group_resets.print_plans(plans)
-
-
-def _state_of(admin: Admin, name: str) -> str:
-    try:
-        return describe_group(admin, name).state
-    except Refused as error:
-        if error.error is Error.GROUP_ID_NOT_FOUND:
-            return "Dead"
-        raise
 
 
 def _reset_one(admin: Admin, given: Given, name: str) -> list[Step]:

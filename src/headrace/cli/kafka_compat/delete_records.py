@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from headrace.cli.administration.client import Admin, Fault
-from headrace.cli.administration.records import delete_records
+from headrace.admin.client import Admin
+from headrace.admin.faults import Fault
+from headrace.admin.records import delete_records
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, need
 from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.java_errors import as_exception

@@ -10,8 +10,9 @@ import random
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from headrace.cli import asking
 from headrace.cli.failures import Failure
-from headrace.cli.kafka import TIMEOUT_S, admin_api, explained, open_admin, read_metadata
+from headrace.cli.kafka import TIMEOUT_S, explained, read_metadata
 from headrace.cli.kafka import open_consumer as open_client_consumer
 from headrace.cli.kafka import open_producer as open_client_producer
 from headrace.cli.kafka_compat.administering import Told, need
@@ -142,9 +143,9 @@ def _assign_ends(consumer: Consumer, target: Target, topic: str) -> None:
             "replication factor = 1",
             flush=True,
         )
-        admin = open_admin(target)
-        with explained(target, f'topic "{topic}"'):
-            admin.create_topics([admin_api().NewTopic(topic, 1, 1)])[topic].result(TIMEOUT_S)
+        client = asking.connect(target, is_strict=False)
+        with client as admin, asking.explained(f'topic "{topic}"'):
+            admin.create(topic, 1, 1)
     partitions = read_metadata(consumer, target).topics[topic].partitions
     ends = [TopicPartition(topic, number) for number in sorted(partitions)]
     with explained(target, f'topic "{topic}"'):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from headrace.cli.administration.client import Admin, Refused
+from headrace.admin.client import Admin
+from headrace.admin.faults import Refused
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, as_whole_number, complain
 from headrace.cli.kafka_compat.arguments import read_command
 from headrace.cli.kafka_compat.flags import Given, flags

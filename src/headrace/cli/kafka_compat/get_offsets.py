@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable, Collection
 from typing import Final
 
-from headrace.cli.administration.client import Admin, Fault
-from headrace.cli.administration.records import offset_at, offsets_at
+from headrace.admin.client import Admin
+from headrace.admin.faults import Fault
+from headrace.admin.records import offset_at, offsets_at
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, bare, complain
 from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.java_errors import as_exception

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from headrace.cli.administration.groups import GroupView
+from headrace.admin.groups import GroupView
 from headrace.cli.kafka_compat.columns import AS_IT_IS, column, lines_of, text_of
 from headrace.client.group_offsets import Committed
 from headrace.types import TopicPartition

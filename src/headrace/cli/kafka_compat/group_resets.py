@@ -9,14 +9,15 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from headrace.cli.administration.client import Admin, Refused
-from headrace.cli.administration.offset_plans import Borders, Kind, Step, build_plan, parse_csv
-from headrace.cli.administration.records import offsets_at
-from headrace.cli.administration.views import TopicView
+from headrace.admin.client import Admin
+from headrace.admin.faults import Refused
+from headrace.admin.records import offsets_at
+from headrace.admin.views import TopicView
 from headrace.cli.durations import parse_duration_ms
 from headrace.cli.kafka_compat.administering import Told, as_whole_number
 from headrace.cli.kafka_compat.columns import AS_IT_IS, LEAST, column, lines_of, text_of
 from headrace.cli.kafka_compat.flags import Given, flags
+from headrace.cli.offset_plans import Borders, Kind, Step, build_plan, parse_csv
 from headrace.cli.positions import parse_time
 from headrace.cli.small_files import read_text
 from headrace.client.offsets import EARLIEST, LATEST

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-from headrace.cli.administration.client import Admin, Fault
+from headrace.admin.client import Admin
+from headrace.admin.faults import Fault
 from headrace.cli.kafka_compat.administering import (
     Told,
     as_whole_number,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from headrace.cli.administration.client import Admin
-from headrace.cli.administration.groups import (
+from headrace.admin.client import Admin
+from headrace.admin.groups import (
     CONSUMER,
     CONSUMER_PROTOCOL,
     GroupListing,
     list_groups,
 )
-from headrace.cli.administration.share_groups import SHARE
+from headrace.admin.share_groups import SHARE
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, refuse_together
 from headrace.cli.kafka_compat.columns import Column, lines_of
 from headrace.cli.kafka_compat.flags import Given, flags

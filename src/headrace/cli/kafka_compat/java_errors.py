@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from headrace.cli.administration.client import Fault, Refused
+from headrace.admin.faults import Fault, Refused
 from headrace.cli.failures import Failure
 from headrace.client.connection import Unsupported
 from headrace.client.faults import BrokerRefused

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from headrace.cli.administration.client import PREFERRED, UNCLEAN, Admin, Fault
-from headrace.cli.administration.plans import BadPlan, parse_partitions
+from headrace.admin.client import PREFERRED, UNCLEAN, Admin
+from headrace.admin.faults import Fault
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, as_whole_number, complain
 from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.java_errors import java_name
 from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster
+from headrace.cli.replica_plans import BadPlan, parse_partitions
 from headrace.cli.small_files import read_text
 from headrace.errors import Error
 from headrace.types import TopicPartition

@@ -6,10 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from headrace.cli.administration.client import Admin
-from headrace.cli.administration.plans import Replica
-from headrace.cli.administration.views import by_topic
+from headrace.admin.client import Admin
+from headrace.admin.records import log_dirs
+from headrace.admin.views import by_topic
 from headrace.cli.kafka_compat.administering import Told
+from headrace.cli.replica_plans import Replica
 from headrace.client.faults import error_named
 from headrace.errors import Error
 from headrace.types import TopicPartition
@@ -32,25 +33,15 @@ def is_moving(state: MoveState) -> bool:
 
 def move_states(admin: Admin, wanted: Mapping[Replica, str]) -> dict[Replica, MoveState]:
     """What the brokers say of these replicas."""
-    from headrace.wire.messages.describe_log_dirs import (
-        DescribableLogDirTopic,
-        DescribeLogDirsRequest,
-    )
-
     states = {replica: MoveState(folder, None, None) for replica, folder in wanted.items()}
     for broker, replicas in _by_broker(wanted).items():
-        topics = [
-            DescribableLogDirTopic(topic=name, partitions=numbers)
-            for name, numbers in by_topic([TopicPartition(*each[:2]) for each in replicas]).items()
-        ]
-        answer = admin.ask_broker(broker, DescribeLogDirsRequest(topics=topics))
-        for folder in answer.results:
-            for topic in folder.topics:
-                for each in topic.partitions:
-                    replica = Replica(topic.name, each.partition_index, broker)
-                    if replica in states:
-                        here = "future" if each.is_future_key else "current"
-                        states[replica] = states[replica]._replace(**{here: folder.log_dir})
+        places = [TopicPartition(*each[:2]) for each in replicas]
+        for folder in log_dirs(admin, broker, places):
+            for each in folder.replicas:
+                replica = Replica(*each.place, broker)
+                if replica in states:
+                    here = "future" if each.is_future else "current"
+                    states[replica] = states[replica]._replace(**{here: folder.path})
     return states
 
 

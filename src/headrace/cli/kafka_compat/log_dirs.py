@@ -6,8 +6,8 @@ import json
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
-from headrace.cli.administration.client import Admin
-from headrace.cli.administration.records import LogDir, log_dirs
+from headrace.admin.client import Admin
+from headrace.admin.records import LogDir, log_dirs
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, need
 from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.java_errors import java_name

@@ -10,10 +10,11 @@ import random
 from collections.abc import Iterable, Mapping, Sized
 from typing import Final
 
-from headrace.cli.administration import plans, throttles
-from headrace.cli.administration.client import Admin, Fault, Refused
-from headrace.cli.administration.plans import Assignment, BadPlan, Plan
-from headrace.cli.administration.views import BrokerView, Reassignment
+from headrace.admin import throttles
+from headrace.admin.client import Admin
+from headrace.admin.faults import Fault, Refused
+from headrace.admin.views import BrokerView, Reassignment
+from headrace.cli import replica_plans as plans
 from headrace.cli.kafka_compat.administering import (
     CONNECTING,
     FAILED,
@@ -35,6 +36,7 @@ from headrace.cli.kafka_compat.log_dir_moves import (
     start_moves,
 )
 from headrace.cli.kafka_compat.tool import Tool, Work
+from headrace.cli.replica_plans import Assignment, BadPlan, Plan
 from headrace.cli.small_files import read_text
 from headrace.errors import Error, HeadraceError
 from headrace.types import TopicPartition

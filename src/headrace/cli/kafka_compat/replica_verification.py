@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from headrace.cli.administration.client import Admin, Refused
-from headrace.cli.administration.copies import Copy, OffsetsDiffer, compare
-from headrace.cli.administration.views import TopicView, by_topic
+from headrace.admin.client import Admin
+from headrace.admin.copies import Copy, OffsetsDiffer, compare
+from headrace.admin.records import led_offsets
+from headrace.admin.views import TopicView, by_topic
 from headrace.cli.kafka_compat.administering import FAILED, Told, as_whole_number, need
 from headrace.cli.kafka_compat.flags import Given, flags
 from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster
@@ -98,12 +99,8 @@ class Verification:
             for topic in topics
             for each in topic.partitions
         }
-        leaders = {
-            TopicPartition(topic.name, each.number): each.leader
-            for topic in topics
-            for each in topic.partitions
-        }
-        self.offsets = _start_offsets(admin, leaders, start_time)
+        starts = led_offsets(admin, self._replicas, start_time)
+        self.offsets = {where: max(offset, 0) for where, offset in starts.items()}
         self._high_watermarks = dict(self.offsets)
 
     def round(self, name: Callable[[TopicPartition], str]) -> bool:
@@ -186,38 +183,6 @@ class Verification:
             fetch_offset=self.offsets[where],
             partition_max_bytes=self._fetch_bytes,
         )
-
-
-def _start_offsets(
-    admin: Admin, leaders: Mapping[TopicPartition, int | None], timestamp: int
-) -> dict[TopicPartition, int]:
-    """Where to begin: at the end (-1), the beginning (-2), or at a time."""
-    from headrace.wire.messages.list_offsets import (
-        ListOffsetsPartition,
-        ListOffsetsRequest,
-        ListOffsetsTopic,
-    )
-
-    offsets = {}
-    for leader in sorted({each for each in leaders.values() if each is not None}):
-        mine = [where for where, each in leaders.items() if each == leader]
-        topics = [
-            ListOffsetsTopic(
-                name=name,
-                partitions=[
-                    ListOffsetsPartition(partition_index=number, timestamp=timestamp)
-                    for number in numbers
-                ],
-            )
-            for name, numbers in by_topic(mine).items()
-        ]
-        answer = admin.ask_broker(leader, ListOffsetsRequest(replica_id=-1, topics=topics))
-        for topic in answer.topics:
-            for each in topic.partitions:
-                if each.error_code:
-                    raise Refused(each.error_code, None)
-                offsets[TopicPartition(topic.name, each.partition_index)] = max(each.offset, 0)
-    return offsets
 
 
 def _old_name(where: TopicPartition) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from headrace.cli.administration import share_groups
-from headrace.cli.administration.client import Admin, Fault, Refused
-from headrace.cli.administration.groups import delete_group
+from headrace.admin import share_groups
+from headrace.admin.client import Admin
+from headrace.admin.faults import Fault, Refused
+from headrace.admin.groups import delete_group
 from headrace.cli.kafka_compat import group_tools
 from headrace.cli.kafka_compat.administering import CONNECTING, Told, need
 from headrace.cli.kafka_compat.columns import AS_IT_IS, column, lines_of, text_of

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from headrace.cli.administration.client import Admin
+from headrace.admin.client import Admin
 from headrace.cli.failures import WrongUsage
 from headrace.cli.kafka_compat.administering import FAILED, Told, bare, complain, open_admin
 from headrace.cli.kafka_compat.flags import Given, Takes, parse, usage

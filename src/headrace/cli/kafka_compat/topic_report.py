@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum, auto
 
-from headrace.cli.administration.health import min_isr_of
-from headrace.cli.administration.views import (
+from headrace.admin.health import min_isr_of
+from headrace.admin.settings import SettingView
+from headrace.admin.views import (
     PartitionView,
     Reassignment,
-    Setting,
     TopicView,
     is_at_min_isr,
     is_offline,
@@ -32,7 +32,7 @@ class Filter(Enum):
 
 def report(
     topics: Sequence[TopicView],
-    settings: Mapping[str, Sequence[Setting]],
+    settings: Mapping[str, Sequence[SettingView]],
     reassignments: Mapping[TopicPartition, Reassignment],
     live: Collection[int],
     *,
@@ -74,12 +74,12 @@ def kinds_of(
     return {kind for kind, yes in answers.items() if yes}
 
 
-def _changed(settings: Sequence[Setting]) -> list[Setting]:
+def _changed(settings: Sequence[SettingView]) -> list[SettingView]:
     by_name = {each.name: each for each in settings}
     return [by_name[name] for name in hash_map_order(by_name) if not by_name[name].is_default]
 
 
-def _topic_line(topic: TopicView, changed: Sequence[Setting], move: Reassignment | None) -> str:
+def _topic_line(topic: TopicView, changed: Sequence[SettingView], move: Reassignment | None) -> str:
     parts = [f"Topic: {topic.name}"]
     if topic.id != ZERO_UUID:
         parts.append(f"TopicId: {uuid_to_text(topic.id)}")

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from headrace.cli.administration.client import PAGE, Admin, Refused
-from headrace.cli.administration.views import TopicView
+from headrace.admin.client import PAGE, Admin
+from headrace.admin.faults import Refused
+from headrace.admin.settings import topic_settings
+from headrace.admin.views import TopicView
 from headrace.cli.kafka_compat.administering import (
     CONNECTING,
     Told,
@@ -107,7 +109,8 @@ def _create(admin: Admin, given: Given) -> None:
     if partitions is not None and partitions < 1:
         raise Told("The partitions must be greater than 0")
     try:
-        admin.create(name, partitions, replicas, assignment, given.properties("--config"))
+        places = dict(enumerate(assignment))
+        admin.create(name, partitions, replicas, places, given.properties("--config"))
     except Refused as error:
         if error.error is not Error.TOPIC_ALREADY_EXISTS or not given.has("--if-not-exists"):
             raise
@@ -144,7 +147,7 @@ def _describe(admin: Admin, given: Given) -> None:
     filters = {kind for flag, kind in _FILTERS.items() if given.has(flag)}
     lines = report(
         topics,
-        admin.topic_settings(names),
+        topic_settings(admin, names),
         admin.reassignments(partitions) if partitions else {},
         admin.describe_cluster().ids,
         filters=filters,

@@ -8,14 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from headrace.cli.administration import transactions
-from headrace.cli.administration.hanging import look_up, open_for, orphans_among
-from headrace.cli.direct import Brokers, open_brokers
-from headrace.cli.failures import Failure
-from headrace.cli.kafka_compat.administering import CONNECTING, Told, as_whole_number, target_of
+from headrace.admin import transactions
+from headrace.admin.client import Admin
+from headrace.admin.hanging import look_up, open_for, orphans_among
+from headrace.cli.kafka_compat.administering import CONNECTING, Told, as_whole_number
 from headrace.cli.kafka_compat.arguments import need_arguments, read_command
 from headrace.cli.kafka_compat.flags import Given, flags
-from headrace.cli.kafka_compat.tool import Tool, Work
+from headrace.cli.kafka_compat.java_errors import said
+from headrace.cli.kafka_compat.tool import Tool, Work, on_cluster
+from headrace.errors import HeadraceError
 
 _SCRIPT: Final = "kafka-transactions.sh"
 _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -32,13 +33,7 @@ _DEFAULT_MINUTES: Final = 15
 def _plan(given: Given) -> Work:
     need_arguments(given, "--bootstrap-server", *_NEEDED.get(given.command, ()), tool=_SCRIPT)
     _check(given.command, given)
-    target = target_of(given.needed("--bootstrap-server"), given.text("--command-config"))
-
-    def work() -> None:
-        with open_brokers(target) as brokers:
-            _WORK[given.command](brokers, given)
-
-    return work
+    return on_cluster(given, given.needed("--bootstrap-server"), _WORK[given.command])
 
 
 def _check(command: str, given: Given) -> None:
@@ -62,21 +57,21 @@ def _check(command: str, given: Given) -> None:
                 raise Told(f"Missing required argument {flag}")
 
 
-def _list(brokers: Brokers, given: Given) -> None:
+def _list(admin: Admin, given: Given) -> None:
     older_than_ms = as_whole_number(given, "--duration-filter")
     pattern = given.text("--transactional-id-pattern")
     rows = [
         (each.transactional_id, each.coordinator, each.producer_id, each.state)
-        for each in transactions.list_transactions(brokers, older_than_ms=older_than_ms)
+        for each in transactions.list_transactions(admin, older_than_ms=older_than_ms)
         if not pattern or re.fullmatch(pattern, each.transactional_id)
     ]
     _print(("TransactionalId", "Coordinator", "ProducerId", "TransactionState"), rows)
 
 
-def _describe(brokers: Brokers, given: Given) -> None:
+def _describe(admin: Admin, given: Given) -> None:
     name = given.needed("--transactional-id")
     with _failing(f"Failed to describe transaction state of transactional-id `{name}`"):
-        each = transactions.describe_transaction(brokers, name)
+        each = transactions.describe_transaction(admin, name)
     started = each.start_time_ms
     heads = (
         "CoordinatorId", "TransactionalId", "ProducerId", "ProducerEpoch", "TransactionState",
@@ -97,12 +92,12 @@ def _describe(brokers: Brokers, given: Given) -> None:
     _print(heads, [cells])
 
 
-def _describe_producers(brokers: Brokers, given: Given) -> None:
+def _describe_producers(admin: Admin, given: Given) -> None:
     topic, partition = _place(given)
     broker = as_whole_number(given, "--broker-id")
     where = "leader" if broker is None else f"broker {broker}"
     with _failing(f"Failed to describe producers for partition {topic}-{partition} on {where}"):
-        found = transactions.describe_producers(brokers, topic, [partition], broker_id=broker)
+        found = transactions.describe_producers(admin, topic, [partition], broker_id=broker)
     heads = (
         "ProducerId", "ProducerEpoch", "LatestCoordinatorEpoch", "LastSequence", "LastTimestamp",
         "CurrentTransactionStartOffset",
@@ -121,7 +116,7 @@ def _describe_producers(brokers: Brokers, given: Given) -> None:
     _print(heads, rows)
 
 
-def _abort(brokers: Brokers, given: Given) -> None:
+def _abort(admin: Admin, given: Given) -> None:
     topic, partition = _place(given)
     start_offset = as_whole_number(given, "--start-offset")
     if start_offset is None:
@@ -132,7 +127,7 @@ def _abort(brokers: Brokers, given: Given) -> None:
         )
     else:
         with _failing(f"Failed to validate producer state for partition {topic}-{partition}"):
-            found = transactions.describe_producers(brokers, topic, [partition])
+            found = transactions.describe_producers(admin, topic, [partition])
         matching = [each for each in found if each.start_offset == start_offset]
         if not matching:
             raise Told(
@@ -141,10 +136,10 @@ def _abort(brokers: Brokers, given: Given) -> None:
             )
         producer = matching[0]
     with _failing(f"Failed to abort transaction of producer {producer.producer_id}"):
-        transactions.write_abort(brokers, producer)
+        transactions.write_abort(admin, producer)
 
 
-def _find_hanging(brokers: Brokers, given: Given) -> None:
+def _find_hanging(admin: Admin, given: Given) -> None:
     minutes = as_whole_number(given, "--max-transaction-timeout")
     limit_ms = (_DEFAULT_MINUTES if minutes is None else minutes) * _MINUTE_MS
     broker = as_whole_number(given, "--broker-id")
@@ -152,18 +147,20 @@ def _find_hanging(brokers: Brokers, given: Given) -> None:
     topic = given.text("--topic")
     now_ms = _now_ms()
     candidates: list[transactions.ProducerState] = []
-    for name in brokers.topics() if topic is None else [topic]:
-        with _failing("Failed to describe 1 topics"):
-            held = brokers.replicas(name)
+    with _failing("Failed to describe 1 topics"):
+        topics = admin.topics(None if topic is None else [topic])
+    for described in topics:
         partitions = [
-            each
-            for each, replicas in sorted(held.items())
-            if number in (None, each) and (broker is None or broker in replicas)
+            each.number
+            for each in described.partitions
+            if number in (None, each.number) and (broker is None or broker in each.replicas)
         ]
         with _failing(f"Failed to describe producers for {len(partitions)} partitions"):
-            found = transactions.describe_producers(brokers, name, partitions, broker_id=broker)
+            found = transactions.describe_producers(
+                admin, described.name, partitions, broker_id=broker
+            )
         candidates += open_for(found, older_than_ms=limit_ms, now_ms=now_ms)
-    known = look_up(brokers, {each.producer_id for each in candidates})
+    known = look_up(admin, {each.producer_id for each in candidates})
     heads = (
         "Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoch", "StartOffset",
         "LastTimestamp", "Duration(min)",
@@ -184,10 +181,10 @@ def _find_hanging(brokers: Brokers, given: Given) -> None:
     _print(heads, rows)
 
 
-def _force_terminate(brokers: Brokers, given: Given) -> None:
+def _force_terminate(admin: Admin, given: Given) -> None:
     name = given.needed("--transactionalId")
     with _failing(f"Failed to force terminate transactionalId `{name}`"):
-        transactions.terminate(brokers, name)
+        transactions.terminate(admin, name)
 
 
 _WORK: Final = {
@@ -208,8 +205,9 @@ def _failing(what: str) -> Iterator[None]:
     """Put what was tried in front of why it failed."""
     try:
         yield
-    except Failure as error:
-        raise Told(f"{what}: {error.cause}. Enable debug logging for additional detail.") from None
+    except HeadraceError as error:
+        why = said(error).rstrip(".")
+        raise Told(f"{what}: {why}. Enable debug logging for additional detail.") from None
 
 
 def _place(given: Given) -> tuple[str, int]:

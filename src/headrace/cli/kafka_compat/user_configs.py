@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from headrace.cli.administration.client import Admin, Fault
-from headrace.cli.administration.credentials import change_credentials, read_credentials
-from headrace.cli.administration.quotas import (
+from headrace.admin.client import Admin
+from headrace.admin.credentials import change_credentials, read_credentials
+from headrace.admin.faults import Fault
+from headrace.admin.quotas import (
     CLIENT_ID,
     IP,
     USER,

@@ -58,7 +58,7 @@ def top(
 
 
 def _over_one_interval(target: Target, interval_s: float, sort: Sort, *, internal: bool) -> Figures:
-    from headrace.cli.administration.client import connect
+    from headrace.cli.asking import connect
     from headrace.cli.top.sampling import take
 
     with connect(target) as admin:
@@ -68,7 +68,7 @@ def _over_one_interval(target: Target, interval_s: float, sort: Sort, *, interna
 
 
 def _watch(target: Target, interval_s: float, sort: Sort, *, internal: bool) -> None:
-    from headrace.cli.administration.client import connect
+    from headrace.cli.asking import connect
     from headrace.cli.top.sampling import take
     from headrace.cli.top.screen import show
 

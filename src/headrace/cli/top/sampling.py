@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from headrace.cli.administration.client import Admin
-from headrace.cli.administration.groups import list_consumer_groups
-from headrace.cli.administration.views import ClusterView, TopicView
+from headrace.admin.client import Admin
+from headrace.admin.groups import list_consumer_groups
+from headrace.admin.views import ClusterView, TopicView
 from headrace.client.faults import BrokerRefused
 from headrace.client.group_offsets import committed_offsets
 from headrace.client.offsets import LATEST, list_offsets

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Annotated, Any, Final
 
 import typer
 
-from headrace.cli.administration import transactions
-from headrace.cli.administration.hanging import find_hanging
+from headrace.admin import transactions
+from headrace.admin.hanging import find_hanging
+from headrace.cli.asking import connect, explained, raise_all
 from headrace.cli.completion import complete_topic
-from headrace.cli.direct import open_brokers
 from headrace.cli.durations import parse_duration_ms, show_duration
 from headrace.cli.failures import Failure, WrongUsage
-from headrace.cli.kafka import raise_all
 from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions, parse_states
 from headrace.cli.output import Output, emit, emit_rows, table
 from headrace.cli.parameters import argument, option
+from headrace.cli.progress import Progress
 from headrace.cli.record_text import iso_timestamp
 from headrace.cli.transaction import ending
 
@@ -49,11 +50,11 @@ def list_command(
     """List transactional ids with their producer and state."""
     states = parse_states(state, transactions.STATES, "transaction")
     older_than_ms = None if older_than is None else parse_duration_ms(older_than, "--older-than")
-    with open_brokers(target) as brokers:
+    with connect(target) as admin, explained("transactions"):
         rows = [
             listed._asdict()
             for listed in transactions.list_transactions(
-                brokers,
+                admin,
                 states=states,
                 producer_ids=producer_id or (),
                 older_than_ms=older_than_ms,
@@ -72,10 +73,11 @@ def describe(
     views: list[dict[str, Any]] = []
     failures: list[Failure] = []
     now_ms = time.time_ns() // 1_000_000
-    with open_brokers(target) as brokers:
+    with connect(target) as admin:
         for name in dict.fromkeys(transactional_ids):
             try:
-                views.append(_view(transactions.describe_transaction(brokers, name), now_ms))
+                with explained(f'transactional id "{name}"'):
+                    views.append(_view(transactions.describe_transaction(admin, name), now_ms))
             except Failure as failure:
                 failures.append(failure)
     if views:
@@ -122,10 +124,9 @@ def producers(
     topic, colon, number = where.rpartition(":")
     if not colon or not topic or not (number.isdecimal() and len(number) < 10):
         raise WrongUsage(f'"{where}" is not a partition', "write TOPIC:PARTITION, such as orders:0")
-    with open_brokers(target) as brokers:
+    with connect(target) as admin, explained(f'topic "{topic}"'):
         rows = [
-            _producer(each)
-            for each in transactions.describe_producers(brokers, topic, [int(number)])
+            _producer(each) for each in transactions.describe_producers(admin, topic, [int(number)])
         ]
     emit_rows(rows, output, _PRODUCER_COLUMNS)
 
@@ -153,10 +154,16 @@ def find_hanging_command(
     """Find transactions that are open in a partition and that no coordinator will end."""
     older_than_ms = parse_duration_ms(older_than, "--older-than")
     now_ms = time.time_ns() // 1_000_000
-    with open_brokers(target) as brokers:
-        found = find_hanging(
-            brokers, topic or brokers.topics(), older_than_ms=older_than_ms, now_ms=now_ms
-        )
+    with connect(target) as admin, explained():
+        names = topic or [each.name for each in admin.topics()]
+        with Progress("asking leaders", len(names), watched=sys.stderr.isatty()) as progress:
+            found = find_hanging(
+                admin,
+                names,
+                older_than_ms=older_than_ms,
+                now_ms=now_ms,
+                began=progress.update,
+            )
     rows = [
         _producer(each) | {"age": show_duration(now_ms - (each.last_timestamp_ms or 0))}
         for each in found

@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-from headrace.cli.administration.hanging import look_up, orphans_among
-from headrace.cli.administration.transactions import (
+from headrace.admin.client import Admin
+from headrace.admin.hanging import look_up, orphans_among
+from headrace.admin.transactions import (
     ProducerState,
     describe_producers,
     terminate,
     write_abort,
 )
+from headrace.cli.asking import connect, explained
 from headrace.cli.completion import complete_topic
-from headrace.cli.direct import Brokers, open_brokers
 from headrace.cli.failures import Failure
 from headrace.cli.options import MADE, OutputOption, TargetOptions
 from headrace.cli.output import Output, emit_rows
@@ -29,11 +30,11 @@ def abort(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Write the abort marker of a hanging transaction into its partition."""
-    with open_brokers(target) as brokers:
-        producer = _find(brokers, topic, partition, start_offset)
+    with connect(target) as admin, explained(f"{topic}:{partition}"):
+        producer = _find(admin, topic, partition, start_offset)
         if not force:
-            _require_hanging(brokers, producer)
-        write_abort(brokers, producer)
+            _require_hanging(admin, producer)
+        write_abort(admin, producer)
     rows = [
         {
             "topic": topic,
@@ -47,9 +48,9 @@ def abort(
     emit_rows(rows, output, list(rows[0]))
 
 
-def _find(brokers: Brokers, topic: str, partition: int, start_offset: int) -> ProducerState:
+def _find(admin: Admin, topic: str, partition: int, start_offset: int) -> ProducerState:
     """The producer whose open transaction begins there."""
-    producers = describe_producers(brokers, topic, [partition])
+    producers = describe_producers(admin, topic, [partition])
     starts = sorted(each.start_offset for each in producers if each.start_offset is not None)
     for producer in producers:
         if producer.start_offset == start_offset:
@@ -60,9 +61,9 @@ def _find(brokers: Brokers, topic: str, partition: int, start_offset: int) -> Pr
     )
 
 
-def _require_hanging(brokers: Brokers, producer: ProducerState) -> None:
+def _require_hanging(admin: Admin, producer: ProducerState) -> None:
     """A marker behind its coordinator's back would tear a transaction apart."""
-    known = look_up(brokers, [producer.producer_id])
+    known = look_up(admin, [producer.producer_id])
     if orphans_among([producer], known):
         return
     owner = known[producer.producer_id]
@@ -80,8 +81,8 @@ def force_terminate(
 ) -> None:
     """Abort the open transaction of a transactional id and fence its producer."""
     began = time.monotonic()
-    with open_brokers(target) as brokers:
-        before, now = terminate(brokers, transactional_id)
+    with connect(target) as admin, explained(f'transactional id "{transactional_id}"'):
+        before, now = terminate(admin, transactional_id)
     rows = [
         {
             "transactional_id": transactional_id,

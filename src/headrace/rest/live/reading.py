@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from headrace.client.cluster import Cluster
+from headrace.admin.client import Admin
 from headrace.client.fetching import FetchedSlice, PartitionFetcher
 from headrace.client.offsets import EARLIEST, LATEST, list_offsets
 from headrace.errors import ClientFault, CorruptData
@@ -18,7 +18,6 @@ from headrace.records.batch import BatchHeader, split_batches
 from headrace.records.control import parse_control
 from headrace.records.record import iterate
 from headrace.rest.live.showing import ReadRecord
-from headrace.rest.v3.topic_metadata import describe_partition
 from headrace.types import TopicPartition
 
 MAX_DECOMPRESSED_BYTES: Final = 128 << 20
@@ -44,23 +43,21 @@ class ReadResult(NamedTuple):
     log_start_offset: int
 
 
-def resolve(
-    cluster: Cluster, place: TopicPartition, *, timestamp_ms: int, read_committed: bool
-) -> int:
+def resolve(admin: Admin, place: TopicPartition, *, timestamp_ms: int, read_committed: bool) -> int:
     """The offset of a time (`EARLIEST` and `LATEST` included); the end if nothing is that young."""
-    describe_partition(cluster, *place)
+    admin.partition(place)
     at = {place: timestamp_ms}
-    found = list_offsets(cluster, at, read_committed=read_committed)[place].offset
+    found = list_offsets(admin.cluster, at, read_committed=read_committed)[place].offset
     if found != _NOT_FOUND:
         return found
-    return list_offsets(cluster, {place: LATEST}, read_committed=read_committed)[place].offset
+    return list_offsets(admin.cluster, {place: LATEST}, read_committed=read_committed)[place].offset
 
 
-def read(cluster: Cluster, asked: ReadRequest, *, max_wait_ms: int) -> ReadResult:
+def read(admin: Admin, asked: ReadRequest, *, max_wait_ms: int) -> ReadResult:
     """What is there from the offset on, after at most one wait for it."""
-    describe_partition(cluster, *asked.place)
+    admin.partition(asked.place)
     fetcher = PartitionFetcher(
-        cluster,
+        admin.cluster,
         *asked.place,
         read_committed=asked.read_committed,
         max_bytes=asked.max_bytes,

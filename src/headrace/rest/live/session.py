@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from headrace.client.registry.faults import RegistryUnreachable
-from headrace.rest.errors import RestError
+from headrace.rest.errors import KAFKA_ERROR, RestError
 from headrace.rest.live.showing import Formats, ReadRecord, Showing
 from headrace.rest.v3 import faults
 
@@ -136,7 +136,7 @@ class Session:
         except Exception:
             # Whatever it was: the client must be told, and the consumer released.
             logger.exception("a live session failed")
-            self._tell(RestError(500, faults.KAFKA_ERROR, "the session failed: see the log"))
+            self._tell(RestError(500, KAFKA_ERROR, "the session failed: see the log"))
         finally:
             if consumer is not None:
                 self._end(consumer)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from headrace.client.cluster import Cluster
+from headrace.admin.client import Admin
 from headrace.http.endpoint import Query
 from headrace.http.faults import BadParameter
 from headrace.rest.call import Call
@@ -22,7 +22,6 @@ from headrace.rest.tables import v3_table
 from headrace.rest.v3 import faults
 from headrace.rest.v3.partitions import place_of
 from headrace.rest.v3.resources import Links, enter
-from headrace.types import TopicPartition
 
 table: Final = v3_table(tag="Records")
 
@@ -88,9 +87,9 @@ async def read_records(call: Call) -> KafkaRecordList:
         left_ms = max(0, int((end - time.monotonic()) * 1000))
 
         def question(
-            cluster: Cluster, asked: ReadRequest = asked, wait_ms: int = min(left_ms, _TURN_MS)
+            admin: Admin, asked: ReadRequest = asked, wait_ms: int = min(left_ms, _TURN_MS)
         ) -> tuple[ReadResult, list[bytes]]:
-            result = read(cluster, asked, max_wait_ms=wait_ms)
+            result = read(admin, asked, max_wait_ms=wait_ms)
             return result, [showing.show(record) for record in result.records]
 
         result, shown = await call.service.reads.ask(question)
@@ -102,7 +101,7 @@ async def read_records(call: Call) -> KafkaRecordList:
 
 async def _asked(call: Call) -> ReadRequest:
     query = call.request.query_params
-    place = TopicPartition(*place_of(call))
+    place = place_of(call)
     read_committed = isolation_level(query.get("isolation_level")) == ISOLATION_LEVELS[0]
     offset_text, time_text = query.get("offset"), query.get("timestamp")
     if offset_text is not None and time_text is not None:
@@ -116,7 +115,7 @@ async def _asked(call: Call) -> ReadRequest:
             else time_ms("timestamp", time_text)
         )
         offset = await call.service.reads.ask(
-            lambda cluster: resolve(cluster, place, timestamp_ms=at, read_committed=read_committed)
+            lambda admin: resolve(admin, place, timestamp_ms=at, read_committed=read_committed)
         )
     most = call.proxy.settings.consumer_request_max_bytes
     max_bytes: int = call.query("max_bytes")

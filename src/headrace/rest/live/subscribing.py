@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from headrace.admin.client import Admin
 from headrace.client.cluster import Cluster
 from headrace.client.offsets import EARLIEST, LATEST, list_offsets
 from headrace.rest.call import Call
@@ -19,7 +20,6 @@ from headrace.rest.live.showing import formats_of
 from headrace.rest.names import MAX_GROUP_LENGTH, is_group_name
 from headrace.rest.v3 import faults
 from headrace.rest.v3.resources import enter
-from headrace.rest.v3.topic_metadata import describe_topic
 from headrace.types import TopicPartition
 
 ISOLATION_LEVELS: Final = ("read_committed", "read_uncommitted")
@@ -42,15 +42,16 @@ async def read_subscription(call: Call) -> Subscription:
         if chosen is not None:
             raise faults.bad_request("a group shares its partitions out: leave partitions away")
 
-    def locate(cluster: Cluster) -> dict[int, int]:
-        described = describe_topic(cluster, topic)
+    def locate(admin: Admin) -> dict[int, int]:
+        described = admin.topic(topic)
         if group is not None:
             return starts
-        known = sorted(each.partition_index for each in described.partitions)
+        known = [each.number for each in described.partitions]
         wanted = _partitions(chosen, known)
         # Fixed now: what is written from here on is new, however long the consumer takes to begin.
         missing = [each for each in wanted if each not in starts]
-        found = _offsets(cluster, topic, missing, at, read_committed=level == ISOLATION_LEVELS[0])
+        committed = level == ISOLATION_LEVELS[0]
+        found = _offsets(admin.cluster, topic, missing, at, read_committed=committed)
         return {each: starts[each] if each in starts else found[each] for each in wanted}
 
     formats = formats_of(query)

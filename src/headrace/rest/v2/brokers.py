@@ -6,8 +6,9 @@ from typing import Final
 
 import msgspec
 
-from headrace.rest.admin import TIMEOUT_S
+from headrace.admin.client import Admin
 from headrace.rest.call import Call
+from headrace.rest.kafka_faults import of_client
 from headrace.rest.tables import v2_table
 
 table: Final = v2_table(tag="Brokers (v2)")
@@ -19,5 +20,5 @@ class Brokers(msgspec.Struct):
 
 @table.get("/brokers", "List brokers", reply=Brokers)
 async def list_brokers(call: Call) -> Brokers:
-    found = await call.proxy.admin.blocking(lambda admin: admin.list_topics(timeout=TIMEOUT_S))
-    return Brokers(sorted(found.brokers))
+    found = await call.service.calls.ask(Admin.describe_cluster, of_client)
+    return Brokers(sorted(found.ids))

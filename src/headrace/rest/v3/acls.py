@@ -1,21 +1,22 @@
 """Access control lists: search, create one or several, delete.
 
 The broker decides and answers; a broker without an authorizer, or that does not know the requests
-at all, has security disabled and is quoted so. Everything goes through librdkafka's admin client,
-which speaks these requests.
+at all, has security disabled and is quoted so.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from importlib import import_module
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
 
+from headrace.admin import acls
+from headrace.admin.acls import Acl, Operation, PatternType, Permission, ResourceType
+from headrace.admin.client import Admin
+from headrace.client.connection import Unsupported
 from headrace.errors import Error
 from headrace.http.endpoint import Query
 from headrace.rest.call import Call
@@ -57,9 +58,7 @@ _SEARCHABLE: Final = (
 _DELETABLE: Final = tuple(
     replace(query, is_required=query.name in _CHOICES) for query in _SEARCHABLE
 )
-# librdkafka has one list of resource types for settings and for ACLs; in it, 4 is the broker.
-_TO_LIBRDKAFKA: Final = {"CLUSTER": "BROKER"}
-_FROM_LIBRDKAFKA: Final = {"BROKER": "CLUSTER"}
+T = TypeVar("T")
 
 
 class CreateAcl(msgspec.Struct):
@@ -118,10 +117,11 @@ class DeletedAcls(msgspec.Struct):
 async def search_acls(call: Call) -> KafkaAclList:
     _, links = await enter(call)
     wanted = _filter(call)
-    found = await _call(call, lambda admin: admin.describe_acls(wanted))
+    found = await _ask(call, lambda admin: acls.find_acls(admin, wanted))
     query = f"?{call.request.url.query}" if call.request.url.query else ""
-    data = [_acl(links, binding) for bindings in found for binding in bindings]
-    return KafkaAclList(ListMetadata(links.url("acls") + query), data)
+    return KafkaAclList(
+        ListMetadata(links.url("acls") + query), [_shown(links, each) for each in found]
+    )
 
 
 @table.post(_ACLS, "Create an ACL", body=CreateAcl, status=201)
@@ -139,45 +139,31 @@ async def create_acls(call: Call) -> None:
 
 
 async def _create(call: Call, asked: list[CreateAcl]) -> None:
-    bindings = [_binding(one) for one in asked]
-    await _call(call, lambda admin: admin.create_acls(bindings))
+    wanted = [_acl(msgspec.structs.asdict(one)) for one in asked]
+    await _ask(call, lambda admin: acls.create_acls(admin, wanted))
 
 
 @table.delete(_ACLS, "Delete ACLs", query=_DELETABLE, reply=DeletedAcls)
 async def delete_acls(call: Call) -> DeletedAcls:
     _, links = await enter(call)
     wanted = _filter(call)
-    found = await _call(call, lambda admin: admin.delete_acls([wanted]))
-    return DeletedAcls([_acl(links, binding) for deleted in found for binding in deleted])
+    found = await _ask(call, lambda admin: acls.delete_acls(admin, wanted))
+    return DeletedAcls([_shown(links, each) for each in found])
 
 
-async def _call(call: Call, ask: Callable[[Any], Any]) -> list[Any]:
-    """What each future of librdkafka brings; its errors as a broker would give them."""
-    from confluent_kafka import KafkaError, KafkaException
-
-    try:
-        # In a list the futures come back as they are, with errors that still have their codes.
-        futures = await call.proxy.admin.call(lambda admin: _listed(ask(admin)))
-        return await asyncio.gather(*map(asyncio.wrap_future, futures))
-    except KafkaException as failure:
-        error: KafkaError = failure.args[0]
-        if error.code() == KafkaError._UNSUPPORTED_FEATURE:
+async def _ask(call: Call, question: Callable[[Admin], T]) -> T:
+    def ask(admin: Admin) -> T:
+        try:
+            return question(admin)
+        except Unsupported:
             raise faults.of_code(Error.SECURITY_DISABLED) from None
-        raise faults.of_librdkafka(error.code(), error.str()) from None
-    except (ValueError, TypeError) as refused:
-        raise faults.bad_request(str(refused)) from None
+
+    return await call.service.calls.ask(ask)
 
 
-def _listed(answer: Any) -> list[Any]:
-    return list(answer.values()) if isinstance(answer, dict) else [answer]
-
-
-# -- to and from librdkafka -----------------------------------------------------------------------
-
-
-def _filter(call: Call) -> Any:
+def _filter(call: Call) -> Acl:
     query = call.request.query_params
-    values: dict[str, str] = {}
+    values: dict[str, str | None] = {name: query.get(name) for name in _NAMES}
     for name, allowed in _CHOICES.items():
         text = query.get(name)
         if text is None and call.endpoint.method == "DELETE":
@@ -185,39 +171,30 @@ def _filter(call: Call) -> Any:
         values[name] = (text or "ANY").upper()
         if values[name] not in allowed:
             raise faults.bad_request(f"{name}={text!r}: allowed are {', '.join(allowed)}")
-    names = {name: query.get(name) for name in _NAMES}
-    return _make("AclBindingFilter", values, names)
+    return _acl(values)
 
 
-def _binding(asked: CreateAcl) -> Any:
-    values = {name: getattr(asked, name) for name in _CHOICES}
-    return _make("AclBinding", values, {name: getattr(asked, name) for name in _NAMES})
-
-
-def _make(kind: str, values: Mapping[str, str], names: Mapping[str, str | None]) -> Any:
-    admin = import_module("confluent_kafka.admin")
-    resource_type = values["resource_type"]
-    return getattr(admin, kind)(
-        admin.ResourceType[_TO_LIBRDKAFKA.get(resource_type, resource_type)],
-        names["resource_name"],
-        admin.ResourcePatternType[values["pattern_type"]],
-        names["principal"],
-        names["host"],
-        admin.AclOperation[values["operation"]],
-        admin.AclPermissionType[values["permission"]],
+def _acl(values: Mapping[str, Any]) -> Acl:
+    return Acl(
+        ResourceType[values["resource_type"]],
+        values["resource_name"],
+        PatternType[values["pattern_type"]],
+        values["principal"],
+        values["host"],
+        Operation[values["operation"]],
+        Permission[values["permission"]],
     )
 
 
-def _acl(links: Links, binding: Any) -> KafkaAcl:
-    kind = binding.restype.name
+def _shown(links: Links, acl: Acl) -> KafkaAcl:
     fields = {
-        "resource_type": _FROM_LIBRDKAFKA.get(kind, kind),
-        "resource_name": binding.name,
-        "pattern_type": binding.resource_pattern_type.name,
-        "principal": binding.principal,
-        "host": binding.host,
-        "operation": binding.operation.name,
-        "permission": binding.permission_type.name,
+        "resource_type": acl.resource_type.name,
+        "resource_name": acl.resource_name or "",
+        "pattern_type": acl.pattern_type.name,
+        "principal": acl.principal or "",
+        "host": acl.host or "",
+        "operation": acl.operation.name,
+        "permission": acl.permission.name,
     }
     self_url = f"{links.url('acls')}?{urlencode(fields)}"
     return KafkaAcl(metadata=Metadata(self_url), cluster_id=links.cluster_id, **fields)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from headrace.client.cluster import Cluster
+from headrace.admin.client import Admin
+from headrace.admin.views import BrokerView, ClusterView
 from headrace.rest.call import Call
 from headrace.rest.tables import v3_table
 from headrace.rest.v3 import faults
-from headrace.rest.v3.asking import describe_cluster
 from headrace.rest.v3.resources import Links, Listing, Related, Resource, enter
-from headrace.wire.messages.describe_cluster import (
-    DescribeClusterBroker,
-    DescribeClusterResponse,
-)
 
 _CLUSTER: Final = "/v3/clusters/{cluster_id}"
 table: Final = v3_table(tag="Clusters")
@@ -52,7 +48,7 @@ class KafkaBrokerList(Listing[KafkaBroker]):
 
 @table.get("/v3/clusters", "List the clusters that this proxy knows", reply=KafkaClusterList)
 async def list_clusters(call: Call) -> KafkaClusterList:
-    described = await call.service.calls.ask(describe_cluster)
+    described = await call.service.calls.ask(Admin.describe_cluster)
     links = Links(call, described.cluster_id)
     return KafkaClusterList(links.clusters, [_cluster(links, described)])
 
@@ -60,14 +56,14 @@ async def list_clusters(call: Call) -> KafkaClusterList:
 @table.get(_CLUSTER, "Get a cluster", reply=KafkaCluster)
 async def get_cluster(call: Call) -> KafkaCluster:
     calls, links = await enter(call)
-    return _cluster(links, await calls.ask(describe_cluster))
+    return _cluster(links, await calls.ask(Admin.describe_cluster))
 
 
-def _cluster(links: Links, described: DescribeClusterResponse) -> KafkaCluster:
+def _cluster(links: Links, described: ClusterView) -> KafkaCluster:
     return KafkaCluster(
         metadata=links.metadata(crn=()),
         cluster_id=links.cluster_id,
-        controller=links.related("brokers", described.controller_id),
+        controller=links.related("brokers", described.controller),
         acls=links.related("acls"),
         brokers=links.related("brokers"),
         broker_configs=links.related("broker-configs"),
@@ -80,9 +76,9 @@ def _cluster(links: Links, described: DescribeClusterResponse) -> KafkaCluster:
 @table.get(f"{_CLUSTER}/brokers", "List brokers", tag="Brokers", reply=KafkaBrokerList)
 async def list_brokers(call: Call) -> KafkaBrokerList:
     calls, links = await enter(call)
-    described = await calls.ask(describe_cluster)
-    known = sorted(described.brokers, key=lambda broker: broker.broker_id)
-    return KafkaBrokerList(links.listed("brokers"), [_broker(links, broker) for broker in known])
+    described = await calls.ask(Admin.describe_cluster)
+    data = [_broker(links, broker) for broker in described.brokers]
+    return KafkaBrokerList(links.listed("brokers"), data)
 
 
 @table.get(
@@ -91,23 +87,23 @@ async def list_brokers(call: Call) -> KafkaBrokerList:
 async def get_broker(call: Call) -> KafkaBroker:
     calls, links = await enter(call)
     broker_id: int = call.path("broker_id")
-    return _broker(links, await calls.ask(lambda cluster: find_broker(cluster, broker_id)))
+    return _broker(links, await calls.ask(lambda admin: find_broker(admin, broker_id)))
 
 
-def find_broker(cluster: Cluster, broker_id: int) -> DescribeClusterBroker:
+def find_broker(admin: Admin, broker_id: int) -> BrokerView:
     """The broker of this id; others are not found."""
-    for broker in describe_cluster(cluster).brokers:
-        if broker.broker_id == broker_id:
+    for broker in admin.describe_cluster().brokers:
+        if broker.id == broker_id:
             return broker
     raise faults.not_found(f"Broker {broker_id} cannot be found.")
 
 
-def _broker(links: Links, broker: DescribeClusterBroker) -> KafkaBroker:
-    me = ("brokers", broker.broker_id)
+def _broker(links: Links, broker: BrokerView) -> KafkaBroker:
+    me = ("brokers", broker.id)
     return KafkaBroker(
-        metadata=links.metadata(*me, crn=(f"broker={broker.broker_id}",)),
+        metadata=links.metadata(*me, crn=(f"broker={broker.id}",)),
         cluster_id=links.cluster_id,
-        broker_id=broker.broker_id,
+        broker_id=broker.id,
         host=broker.host,
         port=broker.port,
         rack=broker.rack,

@@ -6,7 +6,9 @@ from typing import Final, Literal
 
 import msgspec
 
-_OPERATIONS: Final = {"SET": 0, "DELETE": 1, "APPEND": 2, "SUBTRACT": 3}
+from headrace.admin.client import DELETE, SET, Alteration
+
+_OPERATIONS: Final = {"SET": SET, "DELETE": DELETE, "APPEND": 2, "SUBTRACT": 3}
 
 
 class UpdateConfig(msgspec.Struct):
@@ -31,6 +33,6 @@ class AlterConfigs(msgspec.Struct):
     validate_only: bool = False
 
 
-def operation_of(change: ConfigChange) -> int:
-    """The number of the operation in the protocol; without one it is a SET."""
-    return _OPERATIONS[change.operation or "SET"]
+def alteration_of(change: ConfigChange) -> Alteration:
+    """The change as the protocol has it; without an operation it is a SET."""
+    return Alteration(change.name, _OPERATIONS[change.operation or "SET"], change.value)

@@ -11,43 +11,17 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from headrace.client.cluster import Cluster
-from headrace.errors import Error
+from headrace.admin.client import DELETE, SET, Admin, Alteration
+from headrace.admin.settings import Resource as Kind
+from headrace.admin.settings import SettingView, Source, read_several
 from headrace.rest.call import Call
 from headrace.rest.tables import v3_table
 from headrace.rest.v3 import faults
-from headrace.rest.v3.asking import ask_any, ask_broker, describe_cluster
 from headrace.rest.v3.clusters import find_broker
-from headrace.rest.v3.config_requests import AlterConfigs, UpdateConfig, operation_of
+from headrace.rest.v3.config_requests import AlterConfigs, UpdateConfig, alteration_of
 from headrace.rest.v3.resources import Links, Listing, Resource, enter
-from headrace.rest.v3.topic_metadata import topic_names
-from headrace.wire.messages.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResourceResult,
-)
-from headrace.wire.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
 
-_TOPIC: Final = 2
-_BROKER: Final = 4
-_SET: Final = 0
-_DELETE: Final = 1
-_SOURCES: Final = {
-    1: "DYNAMIC_TOPIC_CONFIG",
-    2: "DYNAMIC_BROKER_CONFIG",
-    3: "DYNAMIC_DEFAULT_BROKER_CONFIG",
-    4: "STATIC_BROKER_CONFIG",
-    5: "DEFAULT_CONFIG",
-    6: "DYNAMIC_BROKER_LOGGER_CONFIG",
-}
-_DYNAMIC: Final = (2, 3)
-_DEFAULT_SOURCE: Final = 5
-
-
+_DYNAMIC: Final = (Source.DYNAMIC_BROKER_CONFIG, Source.DYNAMIC_DEFAULT_BROKER_CONFIG)
 _CLUSTER: Final = "/v3/clusters/{cluster_id}"
 _TOPICS: Final = f"{_CLUSTER}/topics/{{topic_name}}/configs"
 _BROKERS: Final = f"{_CLUSTER}/brokers/{{broker_id:int}}/configs"
@@ -110,7 +84,7 @@ class Owner(NamedTuple):
 
     shown: type[KafkaConfig]
     listed: type[Listing[Any]]
-    type: int
+    kind: Kind
     name: str
     path: tuple[str | int, ...]
     crn: tuple[str, ...]
@@ -119,14 +93,14 @@ class Owner(NamedTuple):
     @property
     def broker_id(self) -> int | None:
         """The broker that alone can answer, if there is one."""
-        return int(self.name) if self.type == _BROKER and self.name else None
+        return int(self.name) if self.kind is Kind.BROKER and self.name else None
 
 
 def of_topic(name: str) -> Owner:
     return Owner(
         KafkaTopicConfig,
         KafkaTopicConfigList,
-        _TOPIC,
+        Kind.TOPIC,
         name,
         ("topics", name, "configs"),
         (f"topic={name}", "config"),
@@ -138,7 +112,7 @@ def of_broker(broker_id: int) -> Owner:
     return Owner(
         KafkaBrokerConfig,
         KafkaBrokerConfigList,
-        _BROKER,
+        Kind.BROKER,
         str(broker_id),
         ("brokers", broker_id, "configs"),
         (f"broker={broker_id}", "config"),
@@ -150,7 +124,7 @@ def of_all_brokers() -> Owner:
     return Owner(
         KafkaClusterConfig,
         KafkaClusterConfigList,
-        _BROKER,
+        Kind.BROKER,
         "",
         ("broker-configs",),
         ("broker-config",),
@@ -177,9 +151,9 @@ def owner_of(call: Call) -> Owner:
 async def list_configs_of_all_topics(call: Call) -> Listing[KafkaConfig]:
     calls, links = await enter(call)
 
-    def describe(cluster: Cluster) -> tuple[list[Owner], list[list[DescribeConfigsResourceResult]]]:
-        owners = [of_topic(name) for name in topic_names(cluster)]
-        return owners, _describe(cluster, owners)
+    def describe(admin: Admin) -> tuple[list[Owner], list[list[SettingView]]]:
+        owners = [of_topic(topic.name) for topic in admin.topics()]
+        return owners, _describe(admin, owners)
 
     return _all(links, KafkaTopicConfigList, "topics", *await calls.ask(describe))
 
@@ -193,11 +167,10 @@ async def list_configs_of_each_broker(call: Call) -> Listing[KafkaConfig]:
     """Only what was set at run time, as the name of this list promises: dynamic settings."""
     calls, links = await enter(call)
 
-    def describe(cluster: Cluster) -> tuple[list[Owner], list[list[DescribeConfigsResourceResult]]]:
-        known = sorted(broker.broker_id for broker in describe_cluster(cluster).brokers)
-        owners = [of_broker(broker_id) for broker_id in known]
-        found = [_describe(cluster, [owner])[0] for owner in owners]
-        return owners, [[one for one in each if one.config_source in _DYNAMIC] for each in found]
+    def describe(admin: Admin) -> tuple[list[Owner], list[list[SettingView]]]:
+        owners = [of_broker(broker.id) for broker in admin.describe_cluster().brokers]
+        found = [_describe(admin, [owner])[0] for owner in owners]
+        return owners, [[one for one in each if one.source in _DYNAMIC] for each in found]
 
     return _all(links, KafkaBrokerConfigList, "brokers", *await calls.ask(describe))
 
@@ -207,7 +180,7 @@ def _all(
     listed: type[Listing[Any]],
     noun: str,
     owners: Sequence[Owner],
-    found: Sequence[Sequence[DescribeConfigsResourceResult]],
+    found: Sequence[Sequence[SettingView]],
 ) -> Listing[KafkaConfig]:
     data = [
         _shown(links, owner, config)
@@ -223,7 +196,7 @@ def _all(
 async def list_configs(call: Call) -> Listing[KafkaConfig]:
     calls, links = await enter(call)
     owner = owner_of(call)
-    found = await calls.ask(lambda cluster: _describe(cluster, [owner]))
+    found = await calls.ask(lambda admin: _describe(admin, [owner]))
     data = [_shown(links, owner, config) for config in found[0]]
     return owner.listed(links.listed(*owner.path), data)
 
@@ -234,57 +207,34 @@ async def list_configs(call: Call) -> Listing[KafkaConfig]:
 async def get_config(call: Call) -> KafkaConfig:
     calls, links = await enter(call)
     owner, name = owner_of(call), call.path("name")
-    found = await calls.ask(lambda cluster: _describe(cluster, [owner], [name]))
+    found = await calls.ask(lambda admin: _describe(admin, [owner], [name]))
     return _shown(links, owner, _only(found[0], name))
 
 
 def _describe(
-    cluster: Cluster, owners: Sequence[Owner], names: list[str] | None = None
-) -> list[list[DescribeConfigsResourceResult]]:
+    admin: Admin, owners: Sequence[Owner], names: list[str] | None = None
+) -> list[list[SettingView]]:
     """The settings of each owner; all of them must be answered by the same broker, or by any."""
     if not owners:
         return []
-    request = DescribeConfigsRequest(
-        resources=[
-            DescribeConfigsResource(
-                resource_type=owner.type, resource_name=owner.name, configuration_keys=names
-            )
-            for owner in owners
-        ],
-        include_synonyms=True,
-    )
-    response = _ask(cluster, owners[0], request, "describing settings")
-    by_name = {}
-    for result in response.results:
-        if result.error_code:
-            raise faults.of_code(result.error_code, _detail(result))
-        by_name[result.resource_name] = sorted(result.configs, key=lambda config: config.name)
-    return [by_name.get(owner.name, []) for owner in owners]
+    _check(admin, owners[0])
+    found = read_several(admin, owners[0].kind, [owner.name for owner in owners], names)
+    return [found.get(owner.name, []) for owner in owners]
 
 
-def _detail(result: Any) -> str | None:
-    """The broker's text, unless ours for an unknown topic is the one that clients know."""
-    detail: str | None = result.error_message
-    return None if result.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION else detail
+def _check(admin: Admin, owner: Owner) -> None:
+    if owner.broker_id is not None:
+        find_broker(admin, owner.broker_id)
 
 
-def _ask(cluster: Cluster, owner: Owner, request: Any, what: str) -> Any:
-    if owner.broker_id is None:
-        return ask_any(cluster, request, what)
-    find_broker(cluster, owner.broker_id)
-    return ask_broker(cluster, owner.broker_id, request, what)
-
-
-def _only(
-    configs: Sequence[DescribeConfigsResourceResult], name: str
-) -> DescribeConfigsResourceResult:
+def _only(configs: Sequence[SettingView], name: str) -> SettingView:
     for config in configs:
         if config.name == name:
             return config
     raise faults.not_found(f"Config {name} cannot be found.")
 
 
-def _shown(links: Links, owner: Owner, config: DescribeConfigsResourceResult) -> KafkaConfig:
+def _shown(links: Links, owner: Owner, config: SettingView) -> KafkaConfig:
     *parents, last = owner.crn
     crn = (*parents, f"{last}={config.name}")
     return owner.shown(
@@ -293,14 +243,11 @@ def _shown(links: Links, owner: Owner, config: DescribeConfigsResourceResult) ->
         **owner.field,
         name=config.name,
         value=config.value,
-        is_default=config.config_source == _DEFAULT_SOURCE,
-        is_read_only=config.read_only,
+        is_default=config.is_default,
+        is_read_only=config.is_read_only,
         is_sensitive=config.is_sensitive,
-        source=_SOURCES.get(config.config_source, "UNKNOWN"),
-        synonyms=[
-            Synonym(each.name, each.value, _SOURCES.get(each.source, "UNKNOWN"))
-            for each in config.synonyms
-        ],
+        source=config.source.name,
+        synonyms=[Synonym(each.name, each.value, each.source.name) for each in config.synonyms],
     )
 
 
@@ -313,8 +260,8 @@ def _shown(links: Links, owner: Owner, config: DescribeConfigsResourceResult) ->
 async def update_config(call: Call) -> None:
     calls, _ = await enter(call)
     owner, name = owner_of(call), call.path("name")
-    change = AlterableConfig(name=name, config_operation=_SET, value=call.body.value)
-    await calls.ask(lambda cluster: _alter_known(cluster, owner, change))
+    change = Alteration(name, SET, call.body.value)
+    await calls.ask(lambda admin: _alter_known(admin, owner, change))
 
 
 @table.delete(f"{_TOPICS}/{{name}}", "Reset a setting to its default", status=204)
@@ -323,8 +270,8 @@ async def update_config(call: Call) -> None:
 async def reset_config(call: Call) -> None:
     calls, _ = await enter(call)
     owner, name = owner_of(call), call.path("name")
-    change = AlterableConfig(name=name, config_operation=_DELETE, value=None)
-    await calls.ask(lambda cluster: _alter_known(cluster, owner, change))
+    change = Alteration(name, DELETE, None)
+    await calls.ask(lambda admin: _alter_known(admin, owner, change))
 
 
 @table.post(
@@ -336,14 +283,15 @@ async def reset_config(call: Call) -> None:
 async def alter_configs_of_topics(call: Call) -> None:
     calls, _ = await enter(call)
     asked: AlterConfigs = call.body
-    by_topic: dict[str, list[AlterableConfig]] = {}
+    by_topic: dict[str, list[Alteration]] = {}
     for one in asked.data:
         if one.topic_name is None:
             raise faults.bad_request(f"the change of {one.name} names no topic_name")
-        change = AlterableConfig(name=one.name, config_operation=operation_of(one), value=one.value)
-        by_topic.setdefault(one.topic_name, []).append(change)
-    changes = [(of_topic(name), listed) for name, listed in by_topic.items()]
-    await calls.ask(lambda cluster: _alter(cluster, changes, validate_only=asked.validate_only))
+        by_topic.setdefault(one.topic_name, []).append(alteration_of(one))
+    if by_topic:
+        await calls.ask(
+            lambda admin: admin.alter(Kind.TOPIC, by_topic, validate_only=asked.validate_only)
+        )
 
 
 @table.post(f"{_TOPICS}:alter", "Change settings", body=AlterConfigs, status=204)
@@ -352,38 +300,17 @@ async def alter_configs_of_topics(call: Call) -> None:
 async def alter_configs(call: Call) -> None:
     calls, _ = await enter(call)
     owner, asked = owner_of(call), call.body
-    changes = [
-        AlterableConfig(name=one.name, config_operation=operation_of(one), value=one.value)
-        for one in asked.data
-    ]
-    await calls.ask(
-        lambda cluster: _alter(cluster, [(owner, changes)], validate_only=asked.validate_only)
-    )
+    changes = {owner.name: [alteration_of(one) for one in asked.data]}
+
+    def alter(admin: Admin) -> None:
+        _check(admin, owner)
+        admin.alter(owner.kind, changes, validate_only=asked.validate_only)
+
+    await calls.ask(alter)
 
 
-def _alter_known(cluster: Cluster, owner: Owner, change: AlterableConfig) -> None:
+def _alter_known(admin: Admin, owner: Owner, change: Alteration) -> None:
     """Change one setting; for all brokers any name may be set, elsewhere it must exist."""
-    if owner.type == _TOPIC or owner.broker_id is not None:
-        _only(_describe(cluster, [owner], [change.name])[0], change.name)
-    _alter(cluster, [(owner, [change])], validate_only=False)
-
-
-def _alter(
-    cluster: Cluster,
-    changes: Sequence[tuple[Owner, list[AlterableConfig]]],
-    *,
-    validate_only: bool,
-) -> None:
-    if not changes:
-        return
-    request = IncrementalAlterConfigsRequest(
-        resources=[
-            AlterConfigsResource(resource_type=owner.type, resource_name=owner.name, configs=listed)
-            for owner, listed in changes
-        ],
-        validate_only=validate_only,
-    )
-    response = _ask(cluster, changes[0][0], request, "changing settings")
-    for result in response.responses:
-        if result.error_code:
-            raise faults.of_code(result.error_code, _detail(result))
+    if owner.kind is Kind.TOPIC or owner.broker_id is not None:
+        _only(_describe(admin, [owner], [change.name])[0], change.name)
+    admin.alter(owner.kind, {owner.name: [change]})

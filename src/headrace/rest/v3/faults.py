@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from headrace.admin.faults import Refused
 from headrace.client.connection import ConnectionLost, NotKafka, Unreachable, Unsupported
 from headrace.client.faults import (
     AuthenticationFailed,
@@ -19,20 +20,26 @@ from headrace.client.faults import (
     error_named,
 )
 from headrace.errors import ConfigError, Error, HeadraceError
-from headrace.rest.errors import RestError
-from headrace.rest.kafka_faults import UNKNOWN_PARTITION, UNKNOWN_TOPIC, is_retriable
+from headrace.rest.errors import (
+    KAFKA_AUTHENTICATION,
+    KAFKA_AUTHORIZATION,
+    KAFKA_ERROR,
+    KAFKA_RETRIABLE_ERROR,
+    RestError,
+)
+from headrace.rest.kafka_faults import (
+    AUTHENTICATION,
+    UNKNOWN_PARTITION,
+    UNKNOWN_TOPIC,
+    is_retriable,
+)
 
 BAD_REQUEST: Final = 400
 KAFKA_BAD_REQUEST: Final = 40002
-KAFKA_AUTHENTICATION: Final = 40101
-KAFKA_AUTHORIZATION: Final = 40301
 UNKNOWN_TOPIC_OR_PARTITION: Final = 40403
 TOO_MANY_REQUESTS: Final = 42901
-KAFKA_ERROR: Final = 50002
-KAFKA_RETRIABLE_ERROR: Final = 50003
 BROKER_NOT_AVAILABLE: Final = 50302
 
-_AUTHENTICATION: Final = -169
 _UNSUPPORTED_FEATURE: Final = -165
 _CLIENT_FAULTS: Final = frozenset(
     {
@@ -90,7 +97,7 @@ def of_librdkafka(code: int, message: str) -> RestError:
         return of_code(code, message)
     if code in (UNKNOWN_TOPIC, UNKNOWN_PARTITION):
         return of_code(Error.UNKNOWN_TOPIC_OR_PARTITION)
-    if code == _AUTHENTICATION:
+    if code == AUTHENTICATION:
         return RestError(401, KAFKA_AUTHENTICATION, message)
     if code == _UNSUPPORTED_FEATURE:
         return of_code(Error.UNSUPPORTED_VERSION, message)
@@ -104,6 +111,10 @@ def of_client(error: HeadraceError) -> RestError:
     text = str(error)
     if isinstance(error, RestError):
         return error
+    if isinstance(error, Refused):
+        # Of an unknown topic clients know our text.
+        is_unknown = error.error is Error.UNKNOWN_TOPIC_OR_PARTITION
+        return of_code(error.error, None if is_unknown else error.said)
     if isinstance(error, BrokerRefused):
         return of_code(error.error, text)
     if isinstance(error, UnknownTopic):

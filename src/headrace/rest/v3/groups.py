@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from headrace.client.cluster import Cluster
+from headrace.admin import groups
+from headrace.admin.client import Admin
+from headrace.admin.groups import GroupView, MemberView, find_group
 from headrace.rest.call import Call
-from headrace.rest.errors import RestError
 from headrace.rest.tables import v3_table
 from headrace.rest.v3 import faults
-from headrace.rest.v3.group_descriptions import Group, Member, describe_group, list_groups
 from headrace.rest.v3.resources import Links, Listing, Related, Resource, enter
 from headrace.types import TopicPartition
 
@@ -82,40 +82,49 @@ class KafkaConsumerAssignmentList(Listing[KafkaConsumerAssignment]):
 async def list_consumer_groups(call: Call) -> KafkaConsumerGroupList:
     calls, links = await enter(call)
 
-    def describe_all(cluster: Cluster) -> list[Group]:
-        found = []
-        for group_id in list_groups(cluster):
-            try:
-                found.append(describe_group(cluster, group_id))
-            except RestError as error:
-                # A group may be deleted between the list and its description.
-                if error.http_status != 404:
-                    raise
-        return found
+    def describe_all(admin: Admin) -> list[GroupView]:
+        # A group may be deleted between the list and its description.
+        listed = [find_group(admin, each.group) for each in groups.list_consumer_groups(admin)]
+        return [group for group in listed if group is not None]
 
     data = [_group(links, group) for group in await calls.ask(describe_all)]
     return KafkaConsumerGroupList(links.listed("consumer-groups"), data)
 
 
-async def _find_group(call: Call) -> tuple[Links, Group]:
+async def _find_group(call: Call) -> tuple[Links, GroupView]:
     """The group in the path."""
     calls, links = await enter(call)
     group_id = call.path("consumer_group_id")
-    return links, await calls.ask(lambda cluster: describe_group(cluster, group_id))
+    return links, await calls.ask(lambda admin: require_group(admin, group_id))
 
 
-def _group(links: Links, group: Group) -> KafkaConsumerGroup:
-    me = ("consumer-groups", group.group_id)
+def require_group(admin: Admin, group_id: str) -> GroupView:
+    """The group; one that does not exist is not found."""
+    group = find_group(admin, group_id)
+    if group is None:
+        raise faults.not_found(f"Consumer group {group_id} cannot be found.")
+    return group
+
+
+def _member(group: GroupView, consumer_id: str) -> MemberView:
+    for member in group.members:
+        if member.id == consumer_id:
+            return member
+    raise faults.not_found(f"Consumer {consumer_id} of {group.group} cannot be found.")
+
+
+def _group(links: Links, group: GroupView) -> KafkaConsumerGroup:
+    me = ("consumer-groups", group.group)
     return KafkaConsumerGroup(
-        metadata=links.metadata(*me, crn=(f"consumer-group={group.group_id}",)),
+        metadata=links.metadata(*me, crn=(f"consumer-group={group.group}",)),
         cluster_id=links.cluster_id,
-        consumer_group_id=group.group_id,
+        consumer_group_id=group.group,
         is_simple=group.is_simple,
         partition_assignor=group.assignor,
         state=_STATES.get(group.state, "UNKNOWN"),
-        type=group.type,
+        type=group.type.upper(),
         is_mixed_consumer_group=group.is_mixed,
-        coordinator=links.related("brokers", group.coordinator),
+        coordinator=links.related("brokers", group.coordinator[0]),
         consumers=links.related(*me, "consumers"),
         lag_summary=links.related(*me, "lag-summary"),
     )
@@ -128,10 +137,10 @@ def _group(links: Links, group: Group) -> KafkaConsumerGroup:
 )
 async def get_assignment(call: Call) -> KafkaConsumerAssignment:
     links, group = await _find_group(call)
-    member = group.member(call.path("consumer_id"))
+    member = _member(group, call.path("consumer_id"))
     asked = TopicPartition(call.path("topic_name"), call.path("partition_id"))
     if asked not in member.assignment:
-        raise faults.not_found(f"{member.consumer_id} has no assignment of {asked}.")
+        raise faults.not_found(f"{member.id} has no assignment of {asked}.")
     return _assignment(links, group, member, asked)
 
 
@@ -142,8 +151,8 @@ async def get_assignment(call: Call) -> KafkaConsumerAssignment:
 )
 async def list_assignments(call: Call) -> KafkaConsumerAssignmentList:
     links, group = await _find_group(call)
-    member = group.member(call.path("consumer_id"))
-    consumer = ("consumer-groups", group.group_id, "consumers", member.consumer_id)
+    member = _member(group, call.path("consumer_id"))
+    consumer = ("consumer-groups", group.group, "consumers", member.id)
     data = [_assignment(links, group, member, place) for place in member.assignment]
     return KafkaConsumerAssignmentList(links.listed(*consumer, "assignments"), data)
 
@@ -151,14 +160,14 @@ async def list_assignments(call: Call) -> KafkaConsumerAssignmentList:
 @table.get(_CONSUMER, "Get a consumer", reply=KafkaConsumer)
 async def get_consumer(call: Call) -> KafkaConsumer:
     links, group = await _find_group(call)
-    return _consumer(links, group, group.member(call.path("consumer_id")))
+    return _consumer(links, group, _member(group, call.path("consumer_id")))
 
 
 @table.get(f"{_GROUP}/consumers", "List the consumers of a group", reply=KafkaConsumerList)
 async def list_consumers(call: Call) -> KafkaConsumerList:
     links, group = await _find_group(call)
     data = [_consumer(links, group, member) for member in group.members]
-    return KafkaConsumerList(links.listed("consumer-groups", group.group_id, "consumers"), data)
+    return KafkaConsumerList(links.listed("consumer-groups", group.group, "consumers"), data)
 
 
 @table.get(_GROUP, "Get a consumer group", reply=KafkaConsumerGroup)
@@ -168,14 +177,14 @@ async def get_consumer_group(call: Call) -> KafkaConsumerGroup:
     return _group(links, group)
 
 
-def _consumer(links: Links, group: Group, member: Member) -> KafkaConsumer:
-    me = ("consumer-groups", group.group_id, "consumers", member.consumer_id)
-    crn = (f"consumer-group={group.group_id}", f"consumer={member.consumer_id}")
+def _consumer(links: Links, group: GroupView, member: MemberView) -> KafkaConsumer:
+    me = ("consumer-groups", group.group, "consumers", member.id)
+    crn = (f"consumer-group={group.group}", f"consumer={member.id}")
     return KafkaConsumer(
         metadata=links.metadata(*me, crn=crn),
         cluster_id=links.cluster_id,
-        consumer_group_id=group.group_id,
-        consumer_id=member.consumer_id,
+        consumer_group_id=group.group,
+        consumer_id=member.id,
         instance_id=member.instance_id,
         client_id=member.client_id,
         assignments=links.related(*me, "assignments"),
@@ -183,23 +192,23 @@ def _consumer(links: Links, group: Group, member: Member) -> KafkaConsumer:
 
 
 def _assignment(
-    links: Links, group: Group, member: Member, place: TopicPartition
+    links: Links, group: GroupView, member: MemberView, place: TopicPartition
 ) -> KafkaConsumerAssignment:
-    consumer = ("consumer-groups", group.group_id, "consumers", member.consumer_id)
+    consumer = ("consumer-groups", group.group, "consumers", member.id)
     where = (place.topic, "partitions", place.partition)
     crn = (
-        f"consumer-group={group.group_id}",
-        f"consumer={member.consumer_id}",
+        f"consumer-group={group.group}",
+        f"consumer={member.id}",
         f"assignment={place.topic}",
         f"partition={place.partition}",
     )
     return KafkaConsumerAssignment(
         metadata=links.metadata(*consumer, "assignments", *where, crn=crn),
         cluster_id=links.cluster_id,
-        consumer_group_id=group.group_id,
-        consumer_id=member.consumer_id,
+        consumer_group_id=group.group,
+        consumer_id=member.id,
         topic_name=place.topic,
         partition_id=place.partition,
         partition=links.related("topics", *where),
-        lag=links.related("consumer-groups", group.group_id, "lags", *where),
+        lag=links.related("consumer-groups", group.group, "lags", *where),
     )

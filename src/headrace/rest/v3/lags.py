@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from headrace.client.cluster import Cluster
+from headrace.admin.client import Admin
+from headrace.admin.groups import GroupView, MemberView
+from headrace.admin.records import led_offsets
 from headrace.client.group_offsets import committed_offsets
-from headrace.client.offsets import LATEST, list_offsets
+from headrace.client.offsets import LATEST
 from headrace.rest.call import Call
 from headrace.rest.tables import v3_table
 from headrace.rest.v3 import faults
-from headrace.rest.v3.group_descriptions import Group, Member, describe_group
+from headrace.rest.v3.groups import require_group
 from headrace.rest.v3.resources import Links, Listing, Related, Resource, enter
-from headrace.rest.v3.topic_metadata import describe_topics
 from headrace.types import TopicPartition
 
 _GROUP: Final = "/v3/clusters/{cluster_id}/consumer-groups/{consumer_group_id:path}"
@@ -62,38 +63,32 @@ class Lag(NamedTuple):
     place: TopicPartition
     current_offset: int
     log_end_offset: int
-    owner: Member
+    owner: MemberView
 
     @property
     def lag(self) -> int:
         return max(0, self.log_end_offset - self.current_offset)
 
 
-_NOBODY: Final = Member("", None, "", ())
+_NOBODY: Final = MemberView("", None, "", "", (), None, None, None)
 
 
-def _measure(cluster: Cluster, group_id: str) -> tuple[Group, list[Lag]]:
-    group = describe_group(cluster, group_id)
-    committed = committed_offsets(cluster, group_id)
-    alive = {
-        TopicPartition(str(topic.name), partition.partition_index)
-        for topic in describe_topics(cluster)
-        for partition in topic.partitions
-        if partition.leader_id >= 0
-    }
-    wanted = {place: LATEST for place in committed if place in alive}
-    ends = list_offsets(cluster, wanted, read_committed=True) if wanted else {}
+def _measure(admin: Admin, group_id: str) -> tuple[GroupView, list[Lag]]:
+    group = require_group(admin, group_id)
+    committed = committed_offsets(admin.cluster, group_id)
+    ends = led_offsets(admin, committed, LATEST, read_committed=True)
+    owners = {place: member for member in group.members for place in member.assignment}
     lags = [
-        Lag(place, committed[place][0], ends[place].offset, group.owner(place) or _NOBODY)
+        Lag(place, committed[place][0], ends[place], owners.get(place, _NOBODY))
         for place in sorted(ends)
     ]
     return group, lags
 
 
-async def _lags(call: Call) -> tuple[Links, Group, list[Lag]]:
+async def _lags(call: Call) -> tuple[Links, GroupView, list[Lag]]:
     calls, links = await enter(call)
     group_id = call.path("consumer_group_id")
-    group, lags = await calls.ask(lambda cluster: _measure(cluster, group_id))
+    group, lags = await calls.ask(lambda admin: _measure(admin, group_id))
     return links, group, lags
 
 
@@ -108,27 +103,27 @@ async def get_lag(call: Call) -> KafkaConsumerLag:
     for lag in lags:
         if lag.place == asked:
             return _lag(links, group, lag)
-    raise faults.not_found(f"The group {group.group_id} has no offset for {asked}.")
+    raise faults.not_found(f"The group {group.group} has no offset for {asked}.")
 
 
 @table.get(f"{_GROUP}/lags", "List the lags of a group", reply=KafkaConsumerLagList)
 async def list_lags(call: Call) -> KafkaConsumerLagList:
     links, group, lags = await _lags(call)
     data = [_lag(links, group, lag) for lag in lags]
-    return KafkaConsumerLagList(links.listed("consumer-groups", group.group_id, "lags"), data)
+    return KafkaConsumerLagList(links.listed("consumer-groups", group.group, "lags"), data)
 
 
-def _lag(links: Links, group: Group, lag: Lag) -> KafkaConsumerLag:
+def _lag(links: Links, group: GroupView, lag: Lag) -> KafkaConsumerLag:
     topic, partition = lag.place
-    me = ("consumer-groups", group.group_id, "lags", topic, "partitions", partition)
-    crn = (f"consumer-group={group.group_id}", f"lag={topic}", f"partition={partition}")
+    me = ("consumer-groups", group.group, "lags", topic, "partitions", partition)
+    crn = (f"consumer-group={group.group}", f"lag={topic}", f"partition={partition}")
     return KafkaConsumerLag(
         metadata=links.metadata(*me, crn=crn),
         cluster_id=links.cluster_id,
-        consumer_group_id=group.group_id,
+        consumer_group_id=group.group,
         topic_name=topic,
         partition_id=partition,
-        consumer_id=lag.owner.consumer_id,
+        consumer_id=lag.owner.id,
         instance_id=lag.owner.instance_id,
         client_id=lag.owner.client_id,
         current_offset=lag.current_offset,
@@ -145,22 +140,22 @@ def _lag(links: Links, group: Group, lag: Lag) -> KafkaConsumerLag:
 async def get_lag_summary(call: Call) -> KafkaConsumerGroupLagSummary:
     links, group, lags = await _lags(call)
     if not lags:
-        raise faults.not_found(f"Consumer group {group.group_id} has no committed offsets.")
+        raise faults.not_found(f"Consumer group {group.group} has no committed offsets.")
     worst = max(lags, key=lambda lag: lag.lag)
-    me = ("consumer-groups", group.group_id)
+    me = ("consumer-groups", group.group)
     topic, partition = worst.place
-    crn = (f"consumer-group={group.group_id}", "lag-summary")
+    crn = (f"consumer-group={group.group}", "lag-summary")
     return KafkaConsumerGroupLagSummary(
         metadata=links.metadata(*me, "lag-summary", crn=crn),
         cluster_id=links.cluster_id,
-        consumer_group_id=group.group_id,
-        max_lag_consumer_id=worst.owner.consumer_id,
+        consumer_group_id=group.group,
+        max_lag_consumer_id=worst.owner.id,
         max_lag_instance_id=worst.owner.instance_id,
         max_lag_client_id=worst.owner.client_id,
         max_lag_topic_name=topic,
         max_lag_partition_id=partition,
         max_lag=worst.lag,
         total_lag=sum(lag.lag for lag in lags),
-        max_lag_consumer=links.related(*me, "consumers", worst.owner.consumer_id),
+        max_lag_consumer=links.related(*me, "consumers", worst.owner.id),
         max_lag_partition=links.related("topics", topic, "partitions", partition),
     )

@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from msgspec import UNSET, UnsetType
 
-from headrace.client.cluster import Cluster
-from headrace.client.offsets import EARLIEST, LATEST, list_offsets
+from headrace.admin.client import Admin
+from headrace.admin.records import offsets_at
+from headrace.admin.views import PartitionView, Reassignment
+from headrace.client.offsets import EARLIEST, LATEST
 from headrace.http.endpoint import Query
 from headrace.rest.call import Call
 from headrace.rest.tables import v3_table
 from headrace.rest.v3 import faults
-from headrace.rest.v3.asking import ask_controller
 from headrace.rest.v3.clusters import find_broker
 from headrace.rest.v3.resources import Links, Listing, Related, Resource, enter
-from headrace.rest.v3.topic_metadata import (
-    describe_partition,
-    describe_topic,
-    describe_topics,
-    partitions_of,
-)
-from headrace.types import NO_LEADER, TopicPartition
-from headrace.wire.messages.list_partition_reassignments import (
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsTopics,
-    OngoingPartitionReassignment,
-)
-from headrace.wire.messages.metadata import MetadataResponsePartition
+from headrace.types import TopicPartition
 
 _CLUSTER: Final = "/v3/clusters/{cluster_id}"
 _PARTITIONS: Final = f"{_CLUSTER}/topics/{{topic_name}}/partitions"
 _NUMBERED: Final = f"{_PARTITIONS}/{{partition_id:int}}"
 table: Final = v3_table(tag="Partitions")
 
-TIMEOUT_MS: Final = 30_000
 _ENDS: Final = {"EARLIEST": EARLIEST, "LATEST": LATEST}
 
 
@@ -84,17 +71,17 @@ class KafkaReassignmentList(Listing[KafkaReassignment]):
     """All partitions whose replicas move."""
 
 
-def place_of(call: Call) -> tuple[str, int]:
+def place_of(call: Call) -> TopicPartition:
     """Topic and partition in the path."""
-    return call.path("topic_name"), call.path("partition_id")
+    return TopicPartition(call.path("topic_name"), call.path("partition_id"))
 
 
 @table.get(_PARTITIONS, "List partitions", reply=KafkaPartitionList)
 async def list_partitions(call: Call) -> KafkaPartitionList:
     calls, links = await enter(call)
     name = call.path("topic_name")
-    topic = await calls.ask(lambda cluster: describe_topic(cluster, name))
-    data = [_partition(links, name, each) for each in partitions_of(topic)]
+    topic = await calls.ask(lambda admin: admin.topic(name))
+    data = [_partition(links, name, each) for each in topic.partitions]
     return KafkaPartitionList(links.listed("topics", name, "partitions"), data)
 
 
@@ -102,21 +89,19 @@ async def list_partitions(call: Call) -> KafkaPartitionList:
 async def get_partition(call: Call) -> KafkaPartition:
     calls, links = await enter(call)
     place = place_of(call)
-    found = await calls.ask(lambda cluster: describe_partition(cluster, *place))
+    found = await calls.ask(lambda admin: admin.partition(place))
     return _partition(links, place[0], found)
 
 
-def _partition(links: Links, topic: str, partition: MetadataResponsePartition) -> KafkaPartition:
-    me = ("topics", topic, "partitions", partition.partition_index)
-    leader = partition.leader_id
+def _partition(links: Links, topic: str, partition: PartitionView) -> KafkaPartition:
+    me = ("topics", topic, "partitions", partition.number)
+    leader = partition.leader
     return KafkaPartition(
-        metadata=links.metadata(
-            *me, crn=(f"topic={topic}", f"partition={partition.partition_index}")
-        ),
+        metadata=links.metadata(*me, crn=(f"topic={topic}", f"partition={partition.number}")),
         cluster_id=links.cluster_id,
         topic_name=topic,
-        partition_id=partition.partition_index,
-        leader=None if leader == NO_LEADER else links.related(*me, "replicas", leader),
+        partition_id=partition.number,
+        leader=None if leader is None else links.related(*me, "replicas", leader),
         replicas=links.related(*me, "replicas"),
         reassignment=links.related(*me, "reassignment"),
     )
@@ -130,21 +115,18 @@ def _partition(links: Links, topic: str, partition: MetadataResponsePartition) -
 )
 async def get_offset(call: Call) -> KafkaPartition:
     calls, links = await enter(call)
-    topic, partition = place_of(call)
+    place = place_of(call)
     ends = _ends(call.request.query_params.get("offset_type"))
 
-    def look_up(cluster: Cluster) -> tuple[MetadataResponsePartition, dict[str, int]]:
-        found = describe_partition(cluster, topic, partition)
-        place = TopicPartition(topic, partition)
-        offsets = {
-            name: list_offsets(cluster, {place: _ENDS[name]}, read_committed=False)[place].offset
-            for name in ends
-        }
-        return found, offsets
+    def look_up(admin: Admin) -> tuple[PartitionView, dict[str, int]]:
+        found = admin.partition(place)
+        return found, {name: offsets_at(admin, [place], _ENDS[name])[place].offset for name in ends}
 
     found, offsets = await calls.ask(look_up)
-    shown = _partition(links, topic, found)
-    shown.metadata.self_url = links.url("topics", topic, "partitions", partition, "offset")
+    shown = _partition(links, place.topic, found)
+    shown.metadata.self_url = links.url(
+        "topics", place.topic, "partitions", place.partition, "offset"
+    )
     shown.earliest_offset = offsets.get("EARLIEST", UNSET)
     shown.latest_offset = offsets.get("LATEST", UNSET)
     return shown
@@ -166,8 +148,8 @@ def _ends(asked: str | None) -> tuple[str, ...]:
 async def list_replicas(call: Call) -> KafkaReplicaList:
     calls, links = await enter(call)
     place = place_of(call)
-    found = await calls.ask(lambda cluster: describe_partition(cluster, *place))
-    data = [_replica(links, place[0], found, broker) for broker in found.replica_nodes]
+    found = await calls.ask(lambda admin: admin.partition(place))
+    data = [_replica(links, place[0], found, broker) for broker in found.replicas]
     return KafkaReplicaList(
         links.listed("topics", place[0], "partitions", place[1], "replicas"), data
     )
@@ -179,8 +161,8 @@ async def list_replicas(call: Call) -> KafkaReplicaList:
 async def get_replica(call: Call) -> KafkaReplica:
     calls, links = await enter(call)
     place, broker = place_of(call), call.path("broker_id")
-    found = await calls.ask(lambda cluster: describe_partition(cluster, *place))
-    if broker not in found.replica_nodes:
+    found = await calls.ask(lambda admin: admin.partition(place))
+    if broker not in found.replicas:
         raise faults.not_found(f"Replica {broker} of {place[0]}-{place[1]} cannot be found.")
     return _replica(links, place[0], found, broker)
 
@@ -195,23 +177,21 @@ async def list_replicas_of_broker(call: Call) -> KafkaReplicaList:
     calls, links = await enter(call)
     broker: int = call.path("broker_id")
 
-    def search(cluster: Cluster) -> list[tuple[str, MetadataResponsePartition]]:
-        find_broker(cluster, broker)
+    def search(admin: Admin) -> list[tuple[str, PartitionView]]:
+        find_broker(admin, broker)
         return [
-            (str(topic.name), partition)
-            for topic in describe_topics(cluster)
-            for partition in partitions_of(topic)
-            if broker in partition.replica_nodes
+            (topic.name, partition)
+            for topic in admin.topics()
+            for partition in topic.partitions
+            if broker in partition.replicas
         ]
 
     data = [_replica(links, topic, each, broker) for topic, each in await calls.ask(search)]
     return KafkaReplicaList(links.listed("brokers", broker, "partition-replicas"), data)
 
 
-def _replica(
-    links: Links, topic: str, partition: MetadataResponsePartition, broker: int
-) -> KafkaReplica:
-    number = partition.partition_index
+def _replica(links: Links, topic: str, partition: PartitionView, broker: int) -> KafkaReplica:
+    number = partition.number
     crn = (f"topic={topic}", f"partition={number}", f"replica={broker}")
     return KafkaReplica(
         metadata=links.metadata("topics", topic, "partitions", number, "replicas", broker, crn=crn),
@@ -219,8 +199,8 @@ def _replica(
         topic_name=topic,
         partition_id=number,
         broker_id=broker,
-        is_leader=partition.leader_id == broker,
-        is_in_sync=broker in partition.isr_nodes,
+        is_leader=partition.leader == broker,
+        is_in_sync=broker in partition.isr,
         broker=links.related("brokers", broker),
     )
 
@@ -235,8 +215,8 @@ def _replica(
 )
 async def list_all_reassignments(call: Call) -> KafkaReassignmentList:
     calls, links = await enter(call)
-    moving = await calls.ask(lambda cluster: list(_reassignments(cluster, None)))
-    data = [_reassignment(links, topic, each) for topic, each in moving]
+    moving = await calls.ask(Admin.reassignments)
+    data = [_reassignment(links, place, each) for place, each in moving.items()]
     return KafkaReassignmentList(
         links.listed("topics", "-", "partitions", "-", "reassignment"), data
     )
@@ -251,11 +231,12 @@ async def list_reassignments_of_topic(call: Call) -> KafkaReassignmentList:
     calls, links = await enter(call)
     name = call.path("topic_name")
 
-    def search(cluster: Cluster) -> list[tuple[str, OngoingPartitionReassignment]]:
-        numbers = [each.partition_index for each in describe_topic(cluster, name).partitions]
-        return list(_reassignments(cluster, {name: numbers}))
+    def search(admin: Admin) -> dict[TopicPartition, Reassignment]:
+        partitions = admin.topic(name).partitions
+        return admin.reassignments([TopicPartition(name, each.number) for each in partitions])
 
-    data = [_reassignment(links, topic, each) for topic, each in await calls.ask(search)]
+    moving = await calls.ask(search)
+    data = [_reassignment(links, place, each) for place, each in moving.items()]
     return KafkaReassignmentList(
         links.listed("topics", name, "partitions", "-", "reassignment"), data
     )
@@ -266,50 +247,28 @@ async def list_reassignments_of_topic(call: Call) -> KafkaReassignmentList:
 )
 async def get_reassignment(call: Call) -> KafkaReassignment:
     calls, links = await enter(call)
-    topic, partition = place_of(call)
+    place = place_of(call)
 
-    def search(cluster: Cluster) -> OngoingPartitionReassignment:
-        describe_partition(cluster, topic, partition)
-        for _, moving in _reassignments(cluster, {topic: [partition]}):
-            return moving
-        raise faults.not_found(f"No reassignment of {topic}-{partition} is under way.")
+    def search(admin: Admin) -> Reassignment:
+        admin.partition(place)
+        moving = admin.reassignments([place])
+        if place not in moving:
+            raise faults.not_found(f"No reassignment of {place} is under way.")
+        return moving[place]
 
-    return _reassignment(links, topic, await calls.ask(search))
-
-
-def _reassignments(
-    cluster: Cluster, wanted: dict[str, list[int]] | None
-) -> Iterator[tuple[str, OngoingPartitionReassignment]]:
-    topics = None
-    if wanted is not None:
-        topics = [
-            ListPartitionReassignmentsTopics(name=name, partition_indexes=numbers)
-            for name, numbers in wanted.items()
-        ]
-    response: Any = ask_controller(
-        cluster,
-        ListPartitionReassignmentsRequest(timeout_ms=TIMEOUT_MS, topics=topics),
-        "listing reassignments",
-        lambda answer: [answer.error_code],
-    )
-    if response.error_code:
-        raise faults.of_code(response.error_code, response.error_message)
-    for topic in response.topics:
-        for partition in topic.partitions:
-            yield topic.name, partition
+    return _reassignment(links, place, await calls.ask(search))
 
 
-def _reassignment(
-    links: Links, topic: str, moving: OngoingPartitionReassignment
-) -> KafkaReassignment:
-    me = ("topics", topic, "partitions", moving.partition_index)
-    crn = (f"topic={topic}", f"partition={moving.partition_index}", "reassignment")
+def _reassignment(links: Links, place: TopicPartition, moving: Reassignment) -> KafkaReassignment:
+    topic, number = place
+    me = ("topics", topic, "partitions", number)
+    crn = (f"topic={topic}", f"partition={number}", "reassignment")
     return KafkaReassignment(
         metadata=links.metadata(*me, "reassignment", crn=crn),
         cluster_id=links.cluster_id,
         topic_name=topic,
-        partition_id=moving.partition_index,
-        adding_replicas=moving.adding_replicas,
-        removing_replicas=moving.removing_replicas,
+        partition_id=number,
+        adding_replicas=list(moving.adding),
+        removing_replicas=list(moving.removing),
         replicas=links.related(*me, "replicas"),
     )

@@ -11,9 +11,9 @@ from urllib.parse import quote
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from headrace.rest.broker_calls import BrokerCalls
 from headrace.rest.call import Call
 from headrace.rest.v3 import faults
-from headrace.rest.v3.asking import BrokerCalls
 
 
 class Related(msgspec.Struct):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.cli.administration.copies import (
+from headrace.admin.copies import (
     ChecksumsDiffer,
     Compared,
     Copy,

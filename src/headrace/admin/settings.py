@@ -6,10 +6,12 @@ belongs to one broker is asked of that broker, since only it knows its file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
-from headrace.cli.administration.client import Admin, Refused
+from headrace.admin.client import Admin
+from headrace.admin.faults import Refused, raise_for
 from headrace.errors import Error
 
 
@@ -53,23 +55,51 @@ class SettingView(NamedTuple):
     name: str
     value: str | None
     source: Source
-    is_sensitive: bool
-    synonyms: tuple[Synonym, ...]
+    is_sensitive: bool = False
+    is_read_only: bool = False
+    synonyms: tuple[Synonym, ...] = ()
+
+    @property
+    def is_default(self) -> bool:
+        return self.source is Source.DEFAULT_CONFIG
+
+
+def topic_settings(admin: Admin, names: Sequence[str]) -> dict[str, list[SettingView]]:
+    """Every setting of these topics, without what lies below."""
+    return read_several(admin, Resource.TOPIC, names, with_synonyms=False)
 
 
 def read_settings(admin: Admin, kind: Resource, name: str) -> list[SettingView]:
     """Every setting of one resource, by name; the empty broker name stands for all brokers."""
+    return read_several(admin, kind, [name])[name]
+
+
+def read_several(
+    admin: Admin,
+    kind: Resource,
+    names: Sequence[str],
+    keys: list[str] | None = None,
+    *,
+    with_synonyms: bool = True,
+) -> dict[str, list[SettingView]]:
+    """These settings, or all, of resources that the same broker can answer for."""
     from headrace.wire.messages.describe_configs import (
         DescribeConfigsRequest,
         DescribeConfigsResource,
     )
 
-    asked = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
-    request = DescribeConfigsRequest(resources=[asked], include_synonyms=True)
-    (answer,) = admin.ask_owner(kind, name, request).results
-    if answer.error_code != Error.NONE:
-        raise Refused(answer.error_code, answer.error_message)
-    return sorted(_view(each) for each in answer.configs)
+    if not names:
+        return {}
+    asked = [
+        DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=keys)
+        for name in names
+    ]
+    request = DescribeConfigsRequest(resources=asked, include_synonyms=with_synonyms)
+    found = {}
+    for each in admin.ask_owner(kind, names[0], request).results:
+        raise_for(each.error_code, each.error_message)
+        found[each.resource_name] = sorted(_view(one) for one in each.configs)
+    return found
 
 
 def list_resources(admin: Admin, kind: Resource) -> list[str]:
@@ -81,8 +111,7 @@ def list_resources(admin: Admin, kind: Resource) -> list[str]:
         raise Refused(Error.UNSUPPORTED_VERSION, "the brokers do not list what has settings")
     asked = [int(kind)] if newest >= _ALL_KINDS else []
     answer = admin.ask(ListConfigResourcesRequest(resource_types=asked))
-    if answer.error_code != Error.NONE:
-        raise Refused(answer.error_code, None)
+    raise_for(answer.error_code, None)
     return sorted(
         each.resource_name
         for each in answer.config_resources
@@ -96,6 +125,7 @@ def _view(each: Any) -> SettingView:
         each.value,
         _source(each.config_source),
         each.is_sensitive,
+        each.read_only,
         tuple(Synonym(one.name, one.value, _source(one.source)) for one in each.synonyms),
     )
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from headrace.cli.administration.client import Admin, Refused
-from headrace.errors import Error
+from headrace.admin.client import Admin
+from headrace.admin.faults import raise_for
 
 USER: Final = "user"
 CLIENT_ID: Final = "client-id"
@@ -51,8 +51,7 @@ def read_quotas(
         for kind, each in wanted.items()
     ]
     answer = admin.ask(DescribeClientQuotasRequest(components=components, strict=exactly))
-    if answer.error_code != Error.NONE:
-        raise Refused(answer.error_code, answer.error_message)
+    raise_for(answer.error_code, answer.error_message)
     return [
         (
             {part.entity_type: part.entity_name for part in entry.entity},
@@ -79,5 +78,4 @@ def change_quotas(admin: Admin, entity: Entity, values: Mapping[str, float | Non
         ],
     )
     for each in admin.ask(AlterClientQuotasRequest(entries=[entry], validate_only=False)).entries:
-        if each.error_code != Error.NONE:
-            raise Refused(each.error_code, each.error_message)
+        raise_for(each.error_code, each.error_message)

@@ -1,27 +1,27 @@
 """The administrative requests of a cluster.
 
-A request goes to the controller, so that whoever changes something and looks again sees it: other
-brokers hear of it a moment later. Where it cannot be reached any other broker will do. Only the
-settings and the disks of a broker are asked of that broker. A connection that is lost on the way is
-opened to another broker and the request sent again, within the client's time. Errors come back as
-values where there is one for each partition, and as `Refused` where one concerns the whole.
+A request goes to the controller, so that a change is seen by the next question: other brokers hear
+of it a moment later. If it cannot be reached, any other broker is asked. Only the settings and the
+disks of a broker are asked of that broker. If a connection is lost, the request is sent again to
+another broker within the client's time. Errors come back as values where there is one for each
+partition, and as `Refused` where one concerns the whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self
 
-from headrace.cli.administration import views
-from headrace.cli.failures import Failure, did_you_mean
-from headrace.cli.reach import reach
-from headrace.cli.target import Target
+from headrace.admin import views
+from headrace.admin.faults import Fault, Refused, in_words, raise_for
 from headrace.client.cluster import Cluster
 from headrace.client.connection import Connection, ConnectionLost, Unreachable
 from headrace.client.faults import BrokerRefused, error_named
-from headrace.client.settings import ClientSettings, client_settings
-from headrace.errors import Error, HeadraceError
+from headrace.client.retrying import Deadline
+from headrace.client.settings import ClientSettings
+from headrace.errors import Error
 from headrace.types import TopicPartition
 
 PREFERRED: Final = 0
@@ -29,28 +29,11 @@ UNCLEAN: Final = 1
 TOPIC: Final = 2
 BROKER: Final = 4
 BROKER_LOGGER: Final = 8
-_SET: Final = 0
-_DELETE: Final = 1
-_DEFAULT_SOURCE: Final = 5
+SET: Final = 0
+DELETE: Final = 1
 _DESCRIBE_TOPIC_PARTITIONS: Final = 75
 PAGE: Final = 2000
 _TIMEOUT_MS: Final = 60_000
-
-
-class Refused(HeadraceError):
-    """A broker answered with an error that concerns the whole request."""
-
-    def __init__(self, code: int, message: str | None) -> None:
-        self.error = error_named(code)
-        self.said = message or ""
-        super().__init__(message or in_words(self.error))
-
-
-class Fault(NamedTuple):
-    """Why one of many things was not done."""
-
-    error: Error
-    message: str
 
 
 class Changes(NamedTuple):
@@ -61,17 +44,12 @@ class Changes(NamedTuple):
     values: Mapping[str, str | None]
 
 
-def in_words(error: Error) -> str:
-    """An error that a broker gave no words to."""
-    return f"the broker answers {error.name}"
+class Alteration(NamedTuple):
+    """One change of a setting; the operation is the number that the protocol has for it."""
 
-
-def connect(target: Target) -> Admin:
-    """A client of these brokers; a failure with the reason if none of them can be reached."""
-    settings, _ = client_settings({**target.properties, "bootstrap.servers": target.servers})
-    # Looked at first, because a client waits a while for a broker that may only be starting.
-    reach(target)
-    return Admin(settings)
+    name: str
+    operation: int
+    value: str | None
 
 
 class Admin(AbstractContextManager["Admin"]):
@@ -80,7 +58,7 @@ class Admin(AbstractContextManager["Admin"]):
     def __init__(self, settings: ClientSettings) -> None:
         self.cluster = Cluster(settings)
         """For what needs a leader or a coordinator."""
-        self._preferred = self._find_controller()
+        self._controller: int | None = None
 
     def close(self) -> None:
         self.cluster.close()
@@ -94,29 +72,49 @@ class Admin(AbstractContextManager["Admin"]):
     # -- asking -----------------------------------------------------------------------------------
 
     def ask(self, request: Any) -> Any:
-        """The answer of the controller, or of whoever answers."""
+        """The answer of the controller, or of whoever answers if it cannot be reached."""
         deadline = self.cluster.deadline(f"asking {type(request).__name__}")
+        try:
+            return self.cluster.call(self._find_controller(deadline), request, deadline)
+        except (ConnectionLost, Unreachable, BrokerRefused):
+            self._controller = None
         while True:
             try:
-                connection = self._preferred or self.cluster.any_broker(within=deadline)
+                connection = self.cluster.any_broker(within=deadline)
                 return self.cluster.call(connection, request, deadline)
             except (ConnectionLost, Unreachable) as error:
-                self._preferred = None
                 deadline.rest(error)
 
-    def _find_controller(self) -> Connection | None:
-        from headrace.wire.messages.metadata import MetadataRequest
+    def change(self, request: Any, listed: str | None = None) -> list[Any]:
+        """The results in a field of the controller's answer, or the answer as the only one.
 
-        try:
-            self.cluster.topics([])
-            told = self.cluster.any_broker().call(MetadataRequest(topics=[]))
-            return self.cluster.broker(told.controller_id)
-        except (ConnectionLost, Unreachable, BrokerRefused):
-            return None
+        The controller is looked for again if it has moved.
+        """
+        what = type(request).__name__
+        deadline = self.cluster.deadline(f"asking {what}")
+        while True:
+            answer = self.ask(request)
+            results: list[Any] = [answer] if listed is None else getattr(answer, listed)
+            moved = [each for each in results if each.error_code == Error.NOT_CONTROLLER]
+            if not moved:
+                return results
+            self._controller = None
+            deadline.rest(BrokerRefused(Error.NOT_CONTROLLER, what, moved[0].error_message))
+
+    def _find_controller(self, deadline: Deadline) -> Connection:
+        if self._controller is None:
+            self.cluster.topics([], within=deadline)
+            self._controller = self.cluster.controller_id
+        return self.cluster.broker(self._controller, within=deadline)
 
     def ask_broker(self, broker_id: int, request: Any) -> Any:
-        """The answer of this broker."""
-        return self.connection(broker_id).call(request)
+        """The answer of this broker, on a new connection if the old one is lost."""
+        deadline = self.cluster.deadline(f"asking broker {broker_id}")
+        while True:
+            try:
+                return self.cluster.call(self.connection(broker_id), request, deadline)
+            except ConnectionLost as error:
+                deadline.rest(error)
 
     def ask_owner(self, kind: int, name: str, request: Any) -> Any:
         """The answer of the broker whose settings these are, if it lives; else of whoever answers.
@@ -146,29 +144,62 @@ class Admin(AbstractContextManager["Admin"]):
             include_fenced_brokers=include_fenced,
         )
         answer = self.ask(request)
-        _raise_for(answer.error_code, answer.error_message)
+        raise_for(answer.error_code, answer.error_message)
         brokers = [
             views.BrokerView(each.broker_id, each.host, each.port, each.rack, each.is_fenced)
             for each in answer.brokers
         ]
         return views.ClusterView(answer.cluster_id, answer.controller_id, tuple(sorted(brokers)))
 
-    def topics(self) -> list[views.TopicView]:
-        """All topics by name, without what only `describe` tells."""
-        from headrace.wire.messages.metadata import MetadataRequest
+    def topics(
+        self, names: Collection[str] | None = None, *, with_operations: bool = False
+    ) -> list[views.TopicView]:
+        """These topics, or all, by name, without what only `describe` tells.
 
-        answer = self.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False))
-        found = [
-            views.TopicView(
-                each.name,
-                each.topic_id,
-                each.is_internal,
-                tuple(sorted(_partition(one, None, None) for one in each.partitions)),
+        `Refused` for one of these that does not exist.
+        """
+        from headrace.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+
+        request = MetadataRequest(
+            topics=None if names is None else [MetadataRequestTopic(name=name) for name in names],
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=with_operations,
+        )
+        answer = self.ask(request)
+        raise_for(answer.error_code, None)
+        found = []
+        for each in answer.topics:
+            # A topic whose partitions have no leader is there nevertheless.
+            if each.error_code not in (Error.NONE, Error.LEADER_NOT_AVAILABLE):
+                if names is not None:
+                    raise Refused(each.error_code, None)
+                continue
+            partitions = sorted(_partition(one, None, None) for one in each.partitions)
+            operations = each.topic_authorized_operations if with_operations else None
+            found.append(
+                views.TopicView(
+                    each.name, each.topic_id, each.is_internal, tuple(partitions), operations
+                )
             )
-            for each in answer.topics
-            if not each.error_code
-        ]
         return sorted(found)
+
+    def topic(self, name: str, *, with_operations: bool = False) -> views.TopicView:
+        """One topic; `Refused` if it does not exist."""
+        for found in self.topics([name], with_operations=with_operations):
+            return found
+        raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, None)
+
+    def partition(self, place: TopicPartition) -> views.PartitionView:
+        """One partition; `Refused` if it does not exist."""
+        found = self.topic(place.topic).partitions
+        for each in found:
+            if each.number == place.partition:
+                return each
+        raise Refused(
+            Error.UNKNOWN_TOPIC_OR_PARTITION,
+            f'topic "{place.topic}" has no partition {place.partition}; it has 0 to '
+            f"{len(found) - 1}",
+        )
 
     def describe(self, names: Collection[str], *, page_size: int = PAGE) -> list[views.TopicView]:
         """These topics in the order of their names; `Refused` for one that does not exist.
@@ -194,7 +225,7 @@ class Admin(AbstractContextManager["Admin"]):
                 )
             )
             for each in page.topics:
-                _raise_for(each.error_code, f"Topic {each.name} not found.")
+                raise_for(each.error_code, f"Topic {each.name} not found.")
                 partitions = [
                     _partition(one, one.eligible_leader_replicas, one.last_known_elr)
                     for one in each.partitions
@@ -207,31 +238,6 @@ class Admin(AbstractContextManager["Admin"]):
             if cursor is None:
                 return sorted(pages.values())
             wanted = [each for each in wanted if each.name >= cursor.topic_name]
-
-    def topic_settings(self, names: Collection[str]) -> dict[str, list[views.Setting]]:
-        """Every setting of these topics, by name."""
-        from headrace.wire.messages.describe_configs import (
-            DescribeConfigsRequest,
-            DescribeConfigsResource,
-        )
-
-        if not names:
-            return {}
-        resources = [
-            DescribeConfigsResource(
-                resource_type=TOPIC, resource_name=name, configuration_keys=None
-            )
-            for name in names
-        ]
-        answer = self.ask(DescribeConfigsRequest(resources=resources))
-        found = {}
-        for each in answer.results:
-            _raise_for(each.error_code, each.error_message)
-            found[each.resource_name] = [
-                views.Setting(one.name, one.value, one.config_source == _DEFAULT_SOURCE)
-                for one in each.configs
-            ]
-        return found
 
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
@@ -248,8 +254,8 @@ class Admin(AbstractContextManager["Admin"]):
                 ListPartitionReassignmentsTopics(name=name, partition_indexes=indexes)
                 for name, indexes in views.by_topic(partitions).items()
             ]
-        answer = self.ask(ListPartitionReassignmentsRequest(topics=topics))
-        _raise_for(answer.error_code, answer.error_message)
+        (answer,) = self.change(ListPartitionReassignmentsRequest(topics=topics))
+        raise_for(answer.error_code, answer.error_message)
         return {
             TopicPartition(topic.name, each.partition_index): views.Reassignment(
                 tuple(each.replicas), tuple(each.adding_replicas), tuple(each.removing_replicas)
@@ -263,11 +269,13 @@ class Admin(AbstractContextManager["Admin"]):
     def create(
         self,
         name: str,
-        partitions: int | None,
-        replication_factor: int | None,
-        assignment: Sequence[Sequence[int]],
-        settings: Mapping[str, str],
-    ) -> None:
+        partitions: int | None = None,
+        replication_factor: int | None = None,
+        assignment: Mapping[int, Sequence[int]] = MappingProxyType({}),
+        settings: Mapping[str, str | None] = MappingProxyType({}),
+        *,
+        validate_only: bool = False,
+    ) -> views.Created:
         """Create a topic; None takes the brokers' default, an assignment excludes both numbers."""
         from headrace.wire.messages.create_topics import (
             CreatableReplicaAssignment,
@@ -282,16 +290,18 @@ class Admin(AbstractContextManager["Admin"]):
             replication_factor=replication_factor or -1,
             assignments=[
                 CreatableReplicaAssignment(partition_index=number, broker_ids=list(replicas))
-                for number, replicas in enumerate(assignment)
+                for number, replicas in assignment.items()
             ],
             configs=[
                 CreatableTopicConfig(name=key, value=value) for key, value in settings.items()
             ],
         )
-        for each in self.ask(CreateTopicsRequest(topics=[topic])).topics:
-            _raise_for(each.error_code, each.error_message)
+        request = CreateTopicsRequest(topics=[topic], validate_only=validate_only)
+        (result,) = self.change(request, "topics")
+        raise_for(result.error_code, result.error_message)
+        return views.Created(result.num_partitions, result.replication_factor)
 
-    def grow(self, counts: Mapping[str, int], assignment: Sequence[Sequence[int]]) -> None:
+    def grow(self, counts: Mapping[str, int], assignment: Sequence[Sequence[int]] = ()) -> None:
         """Give topics more partitions, the new ones to these brokers if any are named."""
         from headrace.wire.messages.create_partitions import (
             CreatePartitionsAssignment,
@@ -307,8 +317,8 @@ class Admin(AbstractContextManager["Admin"]):
         request = CreatePartitionsRequest(
             topics=topics, timeout_ms=_TIMEOUT_MS, validate_only=False
         )
-        for each in self.ask(request).results:
-            _raise_for(each.error_code, each.error_message)
+        for each in self.change(request, "results"):
+            raise_for(each.error_code, each.error_message)
 
     def delete(self, names: Collection[str]) -> None:
         from headrace.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -318,8 +328,8 @@ class Admin(AbstractContextManager["Admin"]):
             topic_names=list(names),
             timeout_ms=_TIMEOUT_MS,
         )
-        for each in self.ask(request).responses:
-            _raise_for(each.error_code, each.error_message)
+        for each in self.change(request, "responses"):
+            raise_for(each.error_code, each.error_message)
 
     def reassign(
         self,
@@ -347,12 +357,12 @@ class Admin(AbstractContextManager["Admin"]):
             )
             for name, indexes in views.by_topic(wanted.keys()).items()
         ]
-        answer = self.ask(
+        (answer,) = self.change(
             AlterPartitionReassignmentsRequest(
                 allow_replication_factor_change=may_change_factor, topics=topics
             )
         )
-        _raise_for(answer.error_code, answer.error_message)
+        raise_for(answer.error_code, answer.error_message)
         return {
             TopicPartition(topic.name, each.partition_index): _fault(each)
             for topic in answer.responses
@@ -373,7 +383,7 @@ class Admin(AbstractContextManager["Admin"]):
                 for name, indexes in views.by_topic(partitions).items()
             ]
         answer = self.ask(ElectLeadersRequest(election_type=kind, topic_partitions=topics))
-        _raise_for(answer.error_code, None)
+        raise_for(answer.error_code, None)
         return {
             TopicPartition(topic.topic, each.partition_id): _fault(each)
             if each.error_code
@@ -384,34 +394,43 @@ class Admin(AbstractContextManager["Admin"]):
 
     def alter_settings(self, changes: Iterable[Changes]) -> None:
         """Set and delete settings; those of a broker are sent to it, if it lives."""
+        for change in changes:
+            wanted = [
+                Alteration(key, DELETE if value is None else SET, value)
+                for key, value in change.values.items()
+            ]
+            self.alter(change.kind, {change.name: wanted})
+
+    def alter(
+        self,
+        kind: int,
+        wanted: Mapping[str, Sequence[Alteration]],
+        *,
+        validate_only: bool = False,
+    ) -> None:
+        """Change settings of topics, or of one broker, in one request."""
         from headrace.wire.messages.incremental_alter_configs import (
             AlterableConfig,
             AlterConfigsResource,
             IncrementalAlterConfigsRequest,
         )
 
-        for change in changes:
-            configs = [
-                AlterableConfig(
-                    name=key, config_operation=_DELETE if value is None else _SET, value=value
-                )
-                for key, value in change.values.items()
-            ]
-            resource = AlterConfigsResource(
-                resource_type=change.kind, resource_name=change.name, configs=configs
+        resources = [
+            AlterConfigsResource(
+                resource_type=kind,
+                resource_name=name,
+                configs=[
+                    AlterableConfig(
+                        name=each.name, config_operation=each.operation, value=each.value
+                    )
+                    for each in alterations
+                ],
             )
-            request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
-            for each in self.ask_owner(change.kind, change.name, request).responses:
-                _raise_for(each.error_code, each.error_message)
-
-
-def find_topic(topics: Sequence[views.TopicView], name: str) -> views.TopicView:
-    """The topic of this name, or a failure with the names that look alike."""
-    for topic in topics:
-        if topic.name == name:
-            return topic
-    hint = did_you_mean(name, [topic.name for topic in topics]) or 'see "headrace topic list"'
-    raise Failure(f'there is no topic "{name}"', hint)
+            for name, alterations in wanted.items()
+        ]
+        request = IncrementalAlterConfigsRequest(resources=resources, validate_only=validate_only)
+        for each in self.ask_owner(kind, next(iter(wanted), ""), request).responses:
+            raise_for(each.error_code, each.error_message)
 
 
 def _partition(
@@ -435,8 +454,3 @@ def _listed(replicas: Sequence[int] | None) -> list[int] | None:
 def _fault(each: Any) -> Fault:
     error = error_named(each.error_code)
     return Fault(error, each.error_message or in_words(error))
-
-
-def _raise_for(code: int, message: str | None) -> None:
-    if code != Error.NONE:
-        raise Refused(code, message)

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from headrace.cli.administration.client import Admin, Fault, Refused
-from headrace.cli.administration.groups import (
-    GroupListing,
-    at_coordinator,
-    coordinator_of,
-    list_groups,
-    places_in,
-    the_group,
-)
-from headrace.cli.administration.views import by_topic
+from headrace.admin.client import Admin
+from headrace.admin.faults import Fault, raise_for
+from headrace.admin.groups import GroupListing, list_groups, places_in, the_group
+from headrace.admin.routing import at_coordinator, coordinator_of
+from headrace.admin.views import by_topic
 from headrace.client.faults import error_named
-from headrace.errors import Error
 from headrace.types import TopicPartition
 
 SHARE: Final = "Share"
@@ -56,8 +50,7 @@ def describe_share_group(admin: Admin, group: str) -> ShareGroup:
     from headrace.wire.messages.share_group_describe import ShareGroupDescribeRequest
 
     told = the_group(admin, group, ShareGroupDescribeRequest(group_ids=[group]))
-    if told.error_code != Error.NONE:
-        raise Refused(told.error_code, told.error_message)
+    raise_for(told.error_code, told.error_message)
     return ShareGroup(
         group,
         told.group_state,
@@ -86,8 +79,7 @@ def read_share_offsets(admin: Admin, group: str) -> dict[TopicPartition, ShareOf
 
     asked = DescribeShareGroupOffsetsRequestGroup(group_id=group, topics=None)
     told = the_group(admin, group, DescribeShareGroupOffsetsRequest(groups=[asked]))
-    if told.error_code != Error.NONE:
-        raise Refused(told.error_code, told.error_message)
+    raise_for(told.error_code, told.error_message)
     return {
         TopicPartition(topic.topic_name, each.partition_index): ShareOffset(
             *(_known(number) for number in (each.start_offset, each.leader_epoch, each.lag))
@@ -150,8 +142,7 @@ def forget_share_topics(
 def _whole(admin: Admin, group: str, request: Any) -> Any:
     """The answer, or `Refused` where it is one error for all."""
     answer = at_coordinator(admin, group, request)
-    if answer.error_code != Error.NONE:
-        raise Refused(answer.error_code, answer.error_message)
+    raise_for(answer.error_code, answer.error_message)
     return answer
 
 

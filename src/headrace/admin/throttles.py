@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from headrace.cli.administration.client import BROKER, TOPIC, Changes
-from headrace.cli.administration.views import Reassignment
+from headrace.admin.client import BROKER, TOPIC, Changes
+from headrace.admin.views import Reassignment
 from headrace.types import TopicPartition
 
 LEADER_RATE: Final = "leader.replication.throttled.rate"

@@ -7,7 +7,8 @@ import secrets
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from headrace.cli.administration.client import Admin, Fault, Refused
+from headrace.admin.client import Admin
+from headrace.admin.faults import Fault, raise_for
 from headrace.client.faults import error_named
 from headrace.client.scram import MIN_ITERATIONS
 from headrace.errors import Error
@@ -33,8 +34,7 @@ def read_credentials(admin: Admin, users: Collection[str]) -> dict[str, dict[str
 
     asked = [UserName(name=each) for each in users]
     answer = admin.ask(DescribeUserScramCredentialsRequest(users=asked or None))
-    if answer.error_code != Error.NONE:
-        raise Refused(answer.error_code, answer.error_message)
+    raise_for(answer.error_code, answer.error_message)
     names = {number: name for name, number in MECHANISMS.items()}
     return {
         each.user: Fault(error_named(each.error_code), each.error_message or "")
@@ -77,5 +77,4 @@ def change_credentials(admin: Admin, user: str, changes: Mapping[str, Password |
         )
     request = AlterUserScramCredentialsRequest(deletions=deletions, upsertions=upsertions)
     for each in admin.ask(request).results:
-        if each.error_code != Error.NONE:
-            raise Refused(each.error_code, each.error_message)
+        raise_for(each.error_code, each.error_message)

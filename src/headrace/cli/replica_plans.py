@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from headrace.cli.administration.views import BrokerView, TopicView
+from headrace.admin.views import BrokerView, TopicView
 from headrace.errors import HeadraceError
 from headrace.types import TopicPartition
 

@@ -7,34 +7,40 @@ look at the log: a transaction that ended in between is not hanging.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
-from headrace.cli.administration.transactions import (
+from headrace.admin.client import Admin
+from headrace.admin.faults import Refused
+from headrace.admin.transactions import (
     Described,
     ProducerState,
     describe_producers,
     describe_transaction,
     list_transactions,
 )
-from headrace.cli.direct import Brokers
-from headrace.cli.failures import Failure
-from headrace.cli.progress import Progress
 
 
 def find_hanging(
-    brokers: Brokers, topics: Iterable[str], *, older_than_ms: int, now_ms: int
+    admin: Admin,
+    topics: Iterable[str],
+    *,
+    older_than_ms: int,
+    now_ms: int,
+    began: Callable[[int], object],
 ) -> list[ProducerState]:
-    """The open transactions in these topics that no coordinator knows, oldest first."""
-    names = list(topics)
+    """The open transactions in these topics that no coordinator knows, oldest first.
+
+    `began` is called with the number of topics that are done, before each of them.
+    """
     candidates: list[ProducerState] = []
-    with Progress("asking leaders", len(names), watched=sys.stderr.isatty()) as progress:
-        for done, topic in enumerate(names):
-            progress.update(done)
-            producers = describe_producers(brokers, topic, sorted(brokers.leaders(topic)))
-            candidates += open_for(producers, older_than_ms=older_than_ms, now_ms=now_ms)
-    orphans = orphans_among(candidates, look_up(brokers, {each.producer_id for each in candidates}))
-    hanging = [each for each in orphans if _is_still_open(brokers, each)]
+    for done, name in enumerate(topics):
+        began(done)
+        (topic,) = admin.topics([name])
+        numbers = [each.number for each in topic.partitions]
+        producers = describe_producers(admin, name, numbers)
+        candidates += open_for(producers, older_than_ms=older_than_ms, now_ms=now_ms)
+    orphans = orphans_among(candidates, look_up(admin, {each.producer_id for each in candidates}))
+    hanging = [each for each in orphans if _is_still_open(admin, each)]
     return sorted(hanging, key=lambda each: (each.last_timestamp_ms or 0, each))
 
 
@@ -49,15 +55,15 @@ def open_for(
     ]
 
 
-def look_up(brokers: Brokers, producer_ids: Collection[int]) -> dict[int, Described]:
+def look_up(admin: Admin, producer_ids: Collection[int]) -> dict[int, Described]:
     """The transactional ids behind producer ids, described; unknown producers are missing."""
     if not producer_ids:
         return {}
     described = {}
-    for listed in list_transactions(brokers, producer_ids=sorted(producer_ids)):
+    for listed in list_transactions(admin, producer_ids=sorted(producer_ids)):
         try:
-            described[listed.producer_id] = describe_transaction(brokers, listed.transactional_id)
-        except Failure:
+            described[listed.producer_id] = describe_transaction(admin, listed.transactional_id)
+        except Refused:
             continue  # It has expired since it was listed.
     return described
 
@@ -74,8 +80,8 @@ def orphans_among(
     ]
 
 
-def _is_still_open(brokers: Brokers, producer: ProducerState) -> bool:
+def _is_still_open(admin: Admin, producer: ProducerState) -> bool:
     return any(
         now.producer_id == producer.producer_id and now.start_offset == producer.start_offset
-        for now in describe_producers(brokers, producer.topic, [producer.partition])
+        for now in describe_producers(admin, producer.topic, [producer.partition])
     )

@@ -6,26 +6,25 @@ assignment, is None for the old. Members' hosts stay as brokers write them, with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import struct
+from collections.abc import Collection, Iterable
+from struct import Struct
 from typing import Any, Final, NamedTuple
 
-from headrace.cli.administration.client import Admin, Fault, Refused
-from headrace.cli.administration.views import by_topic
-from headrace.client.connection import Connection, Unsupported
-from headrace.client.coordinators import with_coordinator
-from headrace.client.faults import BrokerRefused, error_named
-from headrace.client.retrying import Deadline
+from headrace.admin.client import Admin
+from headrace.admin.faults import Fault, Refused, fault_in, raise_for
+from headrace.admin.routing import at_coordinator, coordinator_of
+from headrace.admin.views import by_topic
+from headrace.client.connection import Unsupported
 from headrace.errors import Error
 from headrace.types import TopicPartition
 
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
 CLASSIC: Final = "Classic"
 CONSUMER: Final = "Consumer"
+DEAD: Final = "Dead"
 CONSUMER_PROTOCOL: Final = "consumer"
-_MOVING: Final = (
-    Error.COORDINATOR_LOAD_IN_PROGRESS,
-    Error.COORDINATOR_NOT_AVAILABLE,
-    Error.NOT_COORDINATOR,
-)
 _NOT_OF_THIS_KIND: Final = (Error.GROUP_ID_NOT_FOUND, Error.UNSUPPORTED_VERSION)
 _ABSENT_IS_AN_ERROR: Final = 6
 """The first version of DescribeGroups that does not call an unknown group a dead one (KIP-1043)."""
@@ -62,6 +61,13 @@ class GroupView(NamedTuple):
     group_epoch: int | None
     assignment_epoch: int | None
     members: tuple[MemberView, ...]
+    is_simple: bool = False
+    """Whether it only keeps offsets: it never had members of a protocol."""
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether members of both protocols are in it."""
+        return any(member.is_upgraded is False for member in self.members)
 
 
 def list_groups(
@@ -82,8 +88,7 @@ def list_groups(
         answer = connection.call(request)
         if answer.error_code == Error.COORDINATOR_NOT_AVAILABLE:
             continue  # This one coordinates nothing yet.
-        if answer.error_code != Error.NONE:
-            raise Refused(answer.error_code, None)
+        raise_for(answer.error_code, None)
         for each in answer.groups:
             found[each.group_id] = GroupListing(
                 each.group_id, each.protocol_type, each.group_state, each.group_type.capitalize()
@@ -113,8 +118,7 @@ def describe_group(admin: Admin, group: str) -> GroupView:
         return _describe_classic(admin, group)
     if told.error_code in _NOT_OF_THIS_KIND:
         return _describe_classic(admin, group)
-    if told.error_code != Error.NONE:
-        raise Refused(told.error_code, told.error_message)
+    raise_for(told.error_code, told.error_message)
     return GroupView(
         group,
         CONSUMER,
@@ -125,6 +129,17 @@ def describe_group(admin: Admin, group: str) -> GroupView:
         told.assignment_epoch,
         tuple(_member(each) for each in told.members),
     )
+
+
+def find_group(admin: Admin, group: str) -> GroupView | None:
+    """Like `describe_group`; None if there is none, which older brokers call a dead one."""
+    try:
+        found = describe_group(admin, group)
+    except Refused as error:
+        if error.error is not Error.GROUP_ID_NOT_FOUND:
+            raise
+        return None
+    return None if found.state == DEAD else found
 
 
 def _member(each: Any) -> MemberView:
@@ -143,9 +158,11 @@ def _member(each: Any) -> MemberView:
 def places_in(assignment: Any) -> tuple[TopicPartition, ...]:
     """The partitions of an assignment on the wire."""
     return tuple(
-        TopicPartition(topic.topic_name, number)
-        for topic in assignment.topic_partitions
-        for number in topic.partitions
+        sorted(
+            TopicPartition(topic.topic_name, number)
+            for topic in assignment.topic_partitions
+            for number in topic.partitions
+        )
     )
 
 
@@ -153,8 +170,7 @@ def _describe_classic(admin: Admin, group: str) -> GroupView:
     from headrace.wire.messages.describe_groups import DescribeGroupsRequest
 
     told = the_group(admin, group, DescribeGroupsRequest(groups=[group]))
-    if told.error_code != Error.NONE:
-        raise Refused(told.error_code, told.error_message)
+    raise_for(told.error_code, told.error_message)
     if told.protocol_type not in ("", CONSUMER_PROTOCOL):
         raise Refused(
             Error.INVALID_GROUP_ID,
@@ -174,27 +190,41 @@ def _describe_classic(admin: Admin, group: str) -> GroupView:
                 each.group_instance_id,
                 each.client_id,
                 each.client_host,
-                _assigned(each.member_assignment),
+                read_assignment(bytes(each.member_assignment)),
                 None,
                 None,
                 None,
             )
             for each in told.members
         ),
+        is_simple=not told.protocol_type,
     )
 
 
-def _assigned(data: bytes) -> tuple[TopicPartition, ...]:
-    """What a member was given; nothing while the group has not agreed."""
-    from headrace.coordinator.group.protocol import decode_assignment
+def read_assignment(data: bytes) -> tuple[TopicPartition, ...]:
+    """The partitions that a classic member was given; none if the bytes say nothing of that kind.
 
-    if not data:
+    Any client may have written them: version, topics with their partitions, data of its own.
+    """
+    places = []
+    try:
+        (topics,) = _INT32.unpack_from(data, _INT16.size)
+        position = _INT16.size + _INT32.size
+        for _ in range(min(topics, len(data))):
+            (length,) = _INT16.unpack_from(data, position)
+            position += _INT16.size
+            if length < 0 or position + length > len(data):
+                return ()
+            name = data[position : position + length].decode()
+            position += length
+            (count,) = _INT32.unpack_from(data, position)
+            position += _INT32.size
+            for _ in range(min(count, len(data))):
+                places.append(TopicPartition(name, *_INT32.unpack_from(data, position)))
+                position += _INT32.size
+    except (struct.error, UnicodeDecodeError):
         return ()
-    return tuple(
-        TopicPartition(topic.topic, number)
-        for topic in decode_assignment(data).assigned_partitions
-        for number in topic.partitions
-    )
+    return tuple(sorted(places))
 
 
 # -- changing -------------------------------------------------------------------------------------
@@ -227,8 +257,7 @@ def delete_offsets(
         for name, numbers in by_topic(list(places)).items()
     ]
     answer = at_coordinator(admin, group, OffsetDeleteRequest(group_id=group, topics=topics))
-    if answer.error_code != Error.NONE:
-        raise Refused(answer.error_code, None)
+    raise_for(answer.error_code, None)
     return {
         TopicPartition(topic.name, each.partition_index): fault_in(each.error_code)
         for topic in answer.topics
@@ -236,41 +265,31 @@ def delete_offsets(
     }
 
 
-# -- coordinators ---------------------------------------------------------------------------------
+class Leaving(NamedTuple):
+    """A member to remove: by its id, or by the name of a static member."""
+
+    member_id: str
+    instance_id: str | None
 
 
-def at_coordinator(
-    admin: Admin, group: str, request: Any, part: Callable[[Any], Any] = lambda answer: answer
-) -> Any:
-    """What a group's coordinator answers, once it is no longer moving or loading.
+def remove_members(
+    admin: Admin, group: str, leaving: Iterable[Leaving], reason: str
+) -> dict[Leaving, Fault | None]:
+    """Take members out of a group; `Refused` if it concerns the whole group."""
+    from headrace.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 
-    `part` finds in the answer what has the error code.
-    """
-    what = f"asking for the group {group}"
-
-    def once(connection: Connection, deadline: Deadline) -> Any:
-        found = part(admin.cluster.call(connection, request, deadline))
-        if found.error_code in _MOVING:
-            raise BrokerRefused(found.error_code, what)
-        return found
-
-    return with_coordinator(admin.cluster, group, what, once)
+    members = [
+        MemberIdentity(member_id=each.member_id, group_instance_id=each.instance_id, reason=reason)
+        for each in leaving
+    ]
+    answer = at_coordinator(admin, group, LeaveGroupRequest(group_id=group, members=members))
+    raise_for(answer.error_code, None)
+    return {
+        Leaving(each.member_id, each.group_instance_id): fault_in(each.error_code)
+        for each in answer.members
+    }
 
 
 def the_group(admin: Admin, group: str, request: Any) -> Any:
     """What the coordinator says of the one group that a request names."""
     return at_coordinator(admin, group, request, lambda answer: answer.groups[0])
-
-
-def coordinator_of(admin: Admin, group: str) -> tuple[int, str, int]:
-    """The id and the address of a group's coordinator."""
-    connection = admin.cluster.coordinator(group)
-    addresses: Mapping[tuple[str, int], int] = {
-        (each.host, each.port): each.id for each in admin.describe_cluster().brokers
-    }
-    return (addresses.get(connection.where, -1), *connection.where)
-
-
-def fault_in(code: int) -> Fault | None:
-    """The error of one of many answers; None if it is none."""
-    return None if code == Error.NONE else Fault(error_named(code), "")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
-from headrace.cli.direct import Brokers, Keeper, fault_of, raise_for
-from headrace.errors import Error
-from headrace.types import Offset
+from headrace.admin.client import Admin
+from headrace.admin.faults import raise_for
+from headrace.admin.routing import at_coordinator, at_leader, coordinator_of, patiently
+from headrace.types import Offset, TopicPartition
 
 STATES: Final = (
     "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort",
@@ -60,7 +62,7 @@ class ProducerState(NamedTuple):
 
 
 def list_transactions(
-    brokers: Brokers,
+    admin: Admin,
     *,
     states: Sequence[str] = (),
     producer_ids: Sequence[int] = (),
@@ -75,9 +77,10 @@ def list_transactions(
         duration_filter=-1 if older_than_ms is None else older_than_ms,
     )
     found = []
-    for broker_id in brokers.ids:
-        answer = brokers.ask_patiently(broker_id, request, lambda each: int(each.error_code))
-        raise_for(answer.error_code, f"broker {broker_id} cannot list transactions")
+    for broker_id in sorted(admin.describe_cluster().ids):
+        ask = partial(admin.ask_broker, broker_id, request)
+        answer = patiently(admin, f"listing the transactions of broker {broker_id}", ask)
+        raise_for(answer.error_code, None)
         found += [
             Listed(each.transactional_id, each.producer_id, each.transaction_state, broker_id)
             for each in answer.transaction_states
@@ -85,21 +88,21 @@ def list_transactions(
     return sorted(found)
 
 
-def describe_transaction(brokers: Brokers, transactional_id: str) -> Described:
-    """What the coordinator knows; a failure if it has never heard of the id."""
+def describe_transaction(admin: Admin, transactional_id: str) -> Described:
+    """What the coordinator knows; `Refused` if it has never heard of the id."""
     from headrace.wire.messages.describe_transactions import DescribeTransactionsRequest
 
-    answer = brokers.ask_coordinator(
-        Keeper.TRANSACTION,
+    state = at_coordinator(
+        admin,
         transactional_id,
         DescribeTransactionsRequest(transactional_ids=[transactional_id]),
-        lambda response: int(response.transaction_states[0].error_code),
+        lambda answer: answer.transaction_states[0],
+        transactional=True,
     )
-    (state,) = answer.transaction_states
-    raise_for(state.error_code, f'transactional id "{transactional_id}"')
+    raise_for(state.error_code, None)
     return Described(
         transactional_id=transactional_id,
-        coordinator=brokers.find_coordinator(Keeper.TRANSACTION, transactional_id),
+        coordinator=coordinator_of(admin, transactional_id, transactional=True)[0],
         producer_id=state.producer_id,
         producer_epoch=state.producer_epoch,
         state=state.transaction_state,
@@ -114,7 +117,7 @@ def describe_transaction(brokers: Brokers, transactional_id: str) -> Described:
 
 
 def describe_producers(
-    brokers: Brokers, topic: str, partitions: Iterable[int], *, broker_id: int | None = None
+    admin: Admin, topic: str, partitions: Iterable[int], *, broker_id: int | None = None
 ) -> list[ProducerState]:
     """The producers that the leaders of these partitions remember, or this broker's replicas."""
     from headrace.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
@@ -125,18 +128,16 @@ def describe_producers(
             topics=[TopicRequest(name=topic, partition_indexes=[partition])]
         )
         if broker_id is None:
-            answer = brokers.ask_leader(topic, partition, request, _partition_error)
+            state = at_leader(admin, TopicPartition(topic, partition), request, _partition)
         else:
-            answer = brokers.ask(broker_id, request)
-        (state,) = answer.topics[0].partitions
-        if state.error_code != Error.NONE:
-            raise fault_of(state.error_code, f"{topic}:{partition}", state.error_message)
+            state = _partition(admin.ask_broker(broker_id, request))
+        raise_for(state.error_code, state.error_message)
         found += [_producer(topic, partition, each) for each in state.active_producers]
     return found
 
 
-def _partition_error(response: Any) -> int:
-    return int(response.topics[0].partitions[0].error_code)
+def _partition(answer: Any) -> Any:
+    return answer.topics[0].partitions[0]
 
 
 def _producer(topic: str, partition: int, state: Any) -> ProducerState:
@@ -155,7 +156,7 @@ def _producer(topic: str, partition: int, state: Any) -> ProducerState:
     )
 
 
-def write_abort(brokers: Brokers, producer: ProducerState) -> None:
+def write_abort(admin: Admin, producer: ProducerState) -> None:
     """Write the marker that ends the producer's transaction in this partition."""
     from headrace.wire.messages.write_txn_markers import (
         WritableTxnMarker,
@@ -173,14 +174,13 @@ def write_abort(brokers: Brokers, producer: ProducerState) -> None:
         # A producer that has never seen a marker has not seen a coordinator's epoch either.
         coordinator_epoch=producer.coordinator_epoch or 0,
     )
-    answer = brokers.ask_leader(
-        producer.topic,
-        producer.partition,
+    result = at_leader(
+        admin,
+        TopicPartition(producer.topic, producer.partition),
         WriteTxnMarkersRequest(markers=[marker]),
-        lambda response: int(response.markers[0].topics[0].partitions[0].error_code),
+        lambda answer: answer.markers[0].topics[0].partitions[0],
     )
-    code = answer.markers[0].topics[0].partitions[0].error_code
-    raise_for(code, f"{producer.topic}:{producer.partition}")
+    raise_for(result.error_code, None)
 
 
 class Terminated(NamedTuple):
@@ -190,20 +190,15 @@ class Terminated(NamedTuple):
     now: Any
 
 
-def terminate(brokers: Brokers, transactional_id: str) -> Terminated:
+def terminate(admin: Admin, transactional_id: str) -> Terminated:
     """Abort the open transaction of an id and fence its producer, as a new producer would."""
     from headrace.wire.messages.init_producer_id import InitProducerIdRequest
 
     # InitProducerId would create an id that nobody has ever used.
-    before = describe_transaction(brokers, transactional_id)
-    answer = brokers.ask_coordinator(
-        Keeper.TRANSACTION,
-        transactional_id,
-        InitProducerIdRequest(
-            transactional_id=transactional_id,
-            transaction_timeout_ms=before.timeout_ms or _TIMEOUT_MS,
-        ),
-        lambda response: int(response.error_code),
+    before = describe_transaction(admin, transactional_id)
+    request = InitProducerIdRequest(
+        transactional_id=transactional_id, transaction_timeout_ms=before.timeout_ms or _TIMEOUT_MS
     )
-    raise_for(answer.error_code, f'transactional id "{transactional_id}"')
+    answer = at_coordinator(admin, transactional_id, request, transactional=True)
+    raise_for(answer.error_code, None)
     return Terminated(before, answer)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from headrace.cli.administration import views
+from headrace.admin import views
+from headrace.admin.settings import SettingView
 
 UNDER_REPLICATED: Final = "under-replicated"
 OFFLINE: Final = "offline"
@@ -27,7 +28,7 @@ def ailments(
     return [name for name, yes in answers.items() if yes]
 
 
-def min_isr_of(settings: Sequence[views.Setting]) -> int:
+def min_isr_of(settings: Sequence[SettingView]) -> int:
     """`min.insync.replicas` among the settings of a topic."""
     for each in settings:
         if each.name == "min.insync.replicas" and each.value is not None:

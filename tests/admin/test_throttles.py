@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from headrace.cli.administration.client import BROKER, TOPIC, Changes
-from headrace.cli.administration.throttles import (
+from headrace.admin.client import BROKER, TOPIC, Changes
+from headrace.admin.throttles import (
     moves_of,
     rates,
     removal,
     replicas_to_throttle,
 )
-from headrace.cli.administration.views import Reassignment
+from headrace.admin.views import Reassignment
 from headrace.types import TopicPartition
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from headrace.cli.administration.client import Admin, Fault
-from headrace.cli.administration.views import by_topic
+from headrace.admin.client import Admin
+from headrace.admin.faults import Fault
+from headrace.admin.views import by_topic
 from headrace.client.connection import Connection
 from headrace.client.faults import BrokerRefused, TimedOut, UnknownTopic, error_named
 from headrace.client.offsets import FoundOffset, list_offsets
@@ -38,6 +39,23 @@ def offsets_at(
     if not places:
         return {}
     return list_offsets(admin.cluster, dict.fromkeys(places, time_ms), read_committed=False)
+
+
+def led_offsets(
+    admin: Admin, places: Collection[TopicPartition], time_ms: int, *, read_committed: bool = False
+) -> dict[TopicPartition, int]:
+    """The offset of each partition at a time; those that have no leader now are left out."""
+    led = {
+        TopicPartition(topic.name, each.number)
+        for topic in admin.topics()
+        for each in topic.partitions
+        if each.leader is not None
+    }
+    wanted = dict.fromkeys((place for place in places if place in led), time_ms)
+    if not wanted:
+        return {}
+    found = list_offsets(admin.cluster, wanted, read_committed=read_committed)
+    return {place: each.offset for place, each in found.items()}
 
 
 def offset_at(admin: Admin, place: TopicPartition, time_ms: int) -> FoundOffset | Fault:
@@ -94,11 +112,22 @@ def delete_records(
     return outcome
 
 
-def log_dirs(admin: Admin, broker_id: int) -> list[LogDir]:
-    """The disks of one broker."""
-    from headrace.wire.messages.describe_log_dirs import DescribeLogDirsRequest
+def log_dirs(
+    admin: Admin, broker_id: int, places: Collection[TopicPartition] | None = None
+) -> list[LogDir]:
+    """The disks of one broker, with the replicas of these partitions or of all."""
+    from headrace.wire.messages.describe_log_dirs import (
+        DescribableLogDirTopic,
+        DescribeLogDirsRequest,
+    )
 
-    answer = admin.ask_broker(broker_id, DescribeLogDirsRequest(topics=None))
+    topics = None
+    if places is not None:
+        topics = [
+            DescribableLogDirTopic(topic=name, partitions=numbers)
+            for name, numbers in by_topic(places).items()
+        ]
+    answer = admin.ask_broker(broker_id, DescribeLogDirsRequest(topics=topics))
     return [
         LogDir(
             folder.log_dir,

@@ -47,10 +47,24 @@ class PartitionView(NamedTuple):
 
 
 class TopicView(NamedTuple):
+    """A topic; the operations that the asker may do are a bit set, None if nobody asked."""
+
     name: str
     id: UUID
     is_internal: bool
     partitions: tuple[PartitionView, ...]
+    operations: int | None = None
+
+    @property
+    def replication_factor(self) -> int:
+        return max((len(each.replicas) for each in self.partitions), default=0)
+
+
+class Created(NamedTuple):
+    """What became of a new topic's defaults; -1 where a broker is too old to tell."""
+
+    partitions: int
+    replication_factor: int
 
 
 class Reassignment(NamedTuple):
@@ -63,12 +77,6 @@ class Reassignment(NamedTuple):
     @property
     def target(self) -> tuple[int, ...]:
         return tuple(each for each in self.replicas if each not in self.removing)
-
-
-class Setting(NamedTuple):
-    name: str
-    value: str | None
-    is_default: bool
 
 
 def replication_factor(partition: PartitionView, reassignment: Reassignment | None) -> int:

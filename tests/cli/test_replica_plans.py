@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.cli.administration.plans import (
+from headrace.admin.views import BrokerView
+from headrace.cli.replica_plans import (
     Assignment,
     BadPlan,
     Replica,
@@ -21,7 +22,6 @@ from headrace.cli.administration.plans import (
     with_replication_factor,
     without_broker,
 )
-from headrace.cli.administration.views import BrokerView
 from headrace.types import TopicPartition
 
 
