@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
-from headrace.broker.groups.tickets import CallAnswer, Gathering, Ticket
+from headrace.broker.groups.tickets import CallAnswer, Gathering, ShardTicket
 from headrace.broker.net.handler import Outcome
 from headrace.broker.watching import logs
 from headrace.cluster.image import (
@@ -308,7 +308,7 @@ class Coordinators(Generic[S, Record, Send]):
     ) -> Outcome[T]:
         """Let the shard of `name` answer a request."""
         answer: CallAnswer[T] = CallAnswer(call)
-        self._work(name, caller(call, Ticket(answer.put, refusal)), work)
+        self._work(name, caller(call, ShardTicket(answer.put, refusal)), work)
         return answer.outcome()
 
     def consult(
@@ -321,7 +321,7 @@ class Coordinators(Generic[S, Record, Send]):
             if not future.done():
                 future.set_result(response)
 
-        self._work(name, Caller(Ticket(answer, refusal), "", "", 0), work)
+        self._work(name, Caller(ShardTicket(answer, refusal), "", "", 0), work)
         return future
 
     def ask_each(
@@ -336,7 +336,7 @@ class Coordinators(Generic[S, Record, Send]):
         answer: CallAnswer[R] = CallAnswer(call)
         gathering: Gathering[T] = Gathering(len(names), lambda parts: answer.put(combine(parts)))
         for index, name in enumerate(names):
-            ticket = Ticket(partial(gathering.put, index), partial(refusal, index))
+            ticket = ShardTicket(partial(gathering.put, index), partial(refusal, index))
             self._work(name, caller(call, ticket), partial(work, index))
         return answer.outcome()
 
@@ -397,6 +397,6 @@ class Coordinators(Generic[S, Record, Send]):
         self._arm(host)
 
 
-def caller(call: Call, ticket: Ticket[T]) -> Caller[T]:
+def caller(call: Call, ticket: ShardTicket[T]) -> Caller[T]:
     """Who asks, as members of groups are shown."""
     return Caller(ticket, call.client_id or "", f"/{call.connection.peer_host}", call.version)

@@ -12,7 +12,7 @@ from headrace.errors import Error
 T = TypeVar("T")
 
 
-class Ticket(Generic[T]):
+class ShardTicket(Generic[T]):
     """One request to a shard: where its response goes, and what it is if it is refused."""
 
     __slots__ = ("_refusal", "answer")
