@@ -21,6 +21,7 @@ from headrace.cluster.keys.replication import REPLICATION_KEYS
 from headrace.cluster.keys.security import SECURITY_KEYS
 from headrace.cluster.keys.topic import (
     BROKER_SYNONYMS,
+    TOPIC_DEFAULT_KEYS,
     TOPIC_SYNONYMS,
     Synonym,
 )
@@ -42,6 +43,7 @@ BROKER_KEYS: Final[dict[str, ConfigKey]] = {
             *QUOTAS_KEYS,
             *REPLICATION_KEYS,
             *SECURITY_KEYS,
+            *TOPIC_DEFAULT_KEYS,
             *TRANSACTIONS_KEYS,
         ),
         key=lambda key: key.name,

@@ -109,7 +109,8 @@ class Metadata:
         # Roles that found no room, and wait for it; in the order in which they are tried again.
         self._postponed: dict[tuple[str, int], TopicImage] = {}
         self._retrying: asyncio.Task[None] | None = None
-        # Told of changes after they have become true here.
+        # Called with changes after they have become true here, in the order of this list: the gate
+        # of connections reads limits that the quotas, which come before it, have changed.
         self.watchers: list[Callable[[Sequence[Change]], None]] = []
         self.topics_epoch = 0  # grows when a topic comes, grows or goes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from headrace.cluster.config_types import (
@@ -18,6 +19,41 @@ from headrace.cluster.config_types import (
     list_of,
     one_of_in_any_case,
 )
+
+_NOT_NEGATIVE: Final = (at_least(0), at_least(0))
+_POSITIVE: Final = (at_least(1), at_least(1))
+
+# What a group may set, the limits by default, and what each limit may be.
+_LIMITS: Final = (
+    ("consumer.assignment.interval.ms", "assignment interval", 0, 15000, _NOT_NEGATIVE),
+    ("consumer.heartbeat.interval.ms", "heartbeat interval", 5000, 15000, _POSITIVE),
+    ("consumer.session.timeout.ms", "session timeout", 45000, 60000, _POSITIVE),
+    ("share.assignment.interval.ms", "assignment interval", 0, 15000, _NOT_NEGATIVE),
+    ("share.delivery.count.limit", "delivery count limit", 2, 10, (between(2, 5), between(5, 25))),
+    ("share.heartbeat.interval.ms", "heartbeat interval", 5000, 15000, _POSITIVE),
+    (
+        "share.partition.max.record.locks",
+        "number of record locks per partition",
+        *(100, 4000, (between(100, 2000), between(2000, 10000))),
+    ),
+    (
+        "share.record.lock.duration.ms",
+        "duration of a record lock",
+        *(15000, 60000, (between(1000, 30000), between(30000, 3600000))),
+    ),
+    ("share.session.timeout.ms", "session timeout", 45000, 60000, _POSITIVE),
+)
+
+
+def _limits() -> Iterator[ConfigKey]:
+    for name, what, lowest, highest, allowed in _LIMITS:
+        kind, setting = name.split(".", 1)
+        for edge, word, limit, rule in zip(
+            ("min", "max"), ("Smallest", "Largest"), (lowest, highest), allowed, strict=True
+        ):
+            documentation = f"{word} {what} that a {kind} group may set."
+            yield ConfigKey(f"group.{kind}.{edge}.{setting}", INT, str(limit), documentation, rule)
+
 
 GROUPS_KEYS: Final = (
     ConfigKey(
@@ -42,27 +78,6 @@ GROUPS_KEYS: Final = (
         at_least(1),
     ),
     ConfigKey(
-        "group.consumer.max.assignment.interval.ms",
-        INT,
-        "15000",
-        "Largest assignment interval that a group may set.",
-        at_least(0),
-    ),
-    ConfigKey(
-        "group.consumer.max.heartbeat.interval.ms",
-        INT,
-        "15000",
-        "Largest heartbeat interval that a consumer group may set.",
-        at_least(1),
-    ),
-    ConfigKey(
-        "group.consumer.max.session.timeout.ms",
-        INT,
-        "60000",
-        "Largest session timeout that a consumer group may set.",
-        at_least(1),
-    ),
-    ConfigKey(
         "group.consumer.max.size",
         INT,
         "2147483647",
@@ -76,27 +91,6 @@ GROUPS_KEYS: Final = (
         "Whether a group may change between the classic and the consumer protocol while it "
         "has members.",
         one_of_in_any_case("disabled", "downgrade", "upgrade", "bidirectional"),
-    ),
-    ConfigKey(
-        "group.consumer.min.assignment.interval.ms",
-        INT,
-        "0",
-        "Smallest assignment interval that a group may set.",
-        at_least(0),
-    ),
-    ConfigKey(
-        "group.consumer.min.heartbeat.interval.ms",
-        INT,
-        "5000",
-        "Smallest heartbeat interval that a consumer group may set.",
-        at_least(1),
-    ),
-    ConfigKey(
-        "group.consumer.min.session.timeout.ms",
-        INT,
-        "45000",
-        "Smallest session timeout that a consumer group may set.",
-        at_least(1),
     ),
     ConfigKey(
         "group.consumer.session.timeout.ms",
@@ -196,48 +190,6 @@ GROUPS_KEYS: Final = (
         at_least(1),
     ),
     ConfigKey(
-        "group.share.max.assignment.interval.ms",
-        INT,
-        "15000",
-        "Largest assignment interval that a share group may set.",
-        at_least(0),
-    ),
-    ConfigKey(
-        "group.share.max.delivery.count.limit",
-        INT,
-        "10",
-        "Largest delivery count limit that a share group may set.",
-        between(5, 25),
-    ),
-    ConfigKey(
-        "group.share.max.heartbeat.interval.ms",
-        INT,
-        "15000",
-        "Largest heartbeat interval that a share group may set.",
-        at_least(1),
-    ),
-    ConfigKey(
-        "group.share.max.partition.max.record.locks",
-        INT,
-        "4000",
-        "Largest number of record locks per partition that a share group may set.",
-        between(2000, 10000),
-    ),
-    ConfigKey(
-        "group.share.max.record.lock.duration.ms",
-        INT,
-        "60000",
-        "Longest record lock that a share group may set.",
-        between(30000, 3600000),
-    ),
-    ConfigKey(
-        "group.share.max.session.timeout.ms",
-        INT,
-        "60000",
-        "Largest session timeout that a share group may set.",
-        at_least(1),
-    ),
-    ConfigKey(
         "group.share.max.share.sessions",
         INT,
         "2000",
@@ -250,48 +202,6 @@ GROUPS_KEYS: Final = (
         "200",
         "Largest number of members of a share group.",
         between(1, 1000),
-    ),
-    ConfigKey(
-        "group.share.min.assignment.interval.ms",
-        INT,
-        "0",
-        "Smallest assignment interval that a share group may set.",
-        at_least(0),
-    ),
-    ConfigKey(
-        "group.share.min.delivery.count.limit",
-        INT,
-        "2",
-        "Smallest delivery count limit that a share group may set.",
-        between(2, 5),
-    ),
-    ConfigKey(
-        "group.share.min.heartbeat.interval.ms",
-        INT,
-        "5000",
-        "Smallest heartbeat interval that a share group may set.",
-        at_least(1),
-    ),
-    ConfigKey(
-        "group.share.min.partition.max.record.locks",
-        INT,
-        "100",
-        "Smallest number of record locks per partition that a share group may set.",
-        between(100, 2000),
-    ),
-    ConfigKey(
-        "group.share.min.record.lock.duration.ms",
-        INT,
-        "15000",
-        "Shortest record lock that a share group may set.",
-        between(1000, 30000),
-    ),
-    ConfigKey(
-        "group.share.min.session.timeout.ms",
-        INT,
-        "45000",
-        "Smallest session timeout that a share group may set.",
-        at_least(1),
     ),
     ConfigKey(
         "group.share.partition.max.record.locks",
@@ -473,4 +383,5 @@ GROUPS_KEYS: Final = (
         "1000",
         "How many finished share fetches may wait in the purgatory before it is tidied.",
     ),
+    *_limits(),
 )

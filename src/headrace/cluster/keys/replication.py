@@ -97,15 +97,6 @@ REPLICATION_KEYS: Final = (
         HIGH,
     ),
     ConfigKey(
-        "min.insync.replicas",
-        INT,
-        "1",
-        "Default of the topic key of the same name.",
-        at_least(1),
-        HIGH,
-        CLUSTER_WIDE,
-    ),
-    ConfigKey(
         "node.id",
         INT,
         None,
@@ -198,13 +189,5 @@ REPLICATION_KEYS: Final = (
         "30000",
         "How long a follower's request may take; at least `replica.fetch.wait.max.ms`.",
         importance=HIGH,
-    ),
-    ConfigKey(
-        "unclean.leader.election.enable",
-        BOOLEAN,
-        "false",
-        "Default of the topic key of the same name.",
-        importance=HIGH,
-        mode=CLUSTER_WIDE,
     ),
 )

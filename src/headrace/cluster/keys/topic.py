@@ -6,13 +6,15 @@ names and sometimes other units: `TOPIC_SYNONYMS` lists them in the order in whi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from headrace.cluster.config_types import (
     BOOLEAN,
+    CLUSTER_WIDE,
     DOUBLE,
     FOREVER,
+    HIGH,
     INT,
     LIST,
     LONG,
@@ -26,17 +28,7 @@ from headrace.cluster.config_types import (
     one_of,
 )
 
-# Kafka 4 refuses segments below 1 MiB. Lessons on retention and compaction use tiny ones, which
-# Kafka took until 3.9, and nothing here suffers from them.
-SEGMENT_BYTES: Final = at_least(14)
-CLEANUP_POLICY: Final = list_of("compact", "delete")
-COMPRESSION_TYPE: Final = one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
-GZIP_LEVEL: Final = Allowed("1 to 9, or -1", lambda value: value == -1 or 1 <= value <= 9)
-LZ4_LEVEL: Final = between(1, 17)
-ZSTD_LEVEL: Final = between(-131072, 22)
-TIMESTAMP_TYPE: Final = one_of("CreateTime", "LogAppendTime")
-TIMESTAMP_ALIASES: Final = {"0": "CreateTime", "1": "LogAppendTime"}
-THROTTLED_REPLICAS: Final = matching(
+_THROTTLED_REPLICAS: Final = matching(
     r"\*|[0-9]+:[0-9]+", "'*', or a list of partition:broker such as 0:1,1:2"
 )
 
@@ -47,21 +39,21 @@ TOPIC_KEYS: Final = (
         "delete",
         "What happens to old segments: `delete` drops them by age or size, `compact` keeps the "
         "latest record of every key, both together do both. Empty keeps everything.",
-        CLEANUP_POLICY,
+        list_of("compact", "delete"),
     ),
     ConfigKey(
         "compression.gzip.level",
         INT,
         "-1",
         "Level used when the broker itself compresses with gzip; -1 is the library's own choice.",
-        GZIP_LEVEL,
+        Allowed("1 to 9, or -1", lambda value: value == -1 or 1 <= value <= 9),
     ),
     ConfigKey(
         "compression.lz4.level",
         INT,
         "9",
         "Level used when the broker itself compresses with lz4.",
-        LZ4_LEVEL,
+        between(1, 17),
     ),
     ConfigKey(
         "compression.type",
@@ -69,14 +61,14 @@ TOPIC_KEYS: Final = (
         "producer",
         "Codec of the stored batches. `producer` keeps each batch as it arrived; any other value "
         "makes the broker compress again what arrives in another codec.",
-        COMPRESSION_TYPE,
+        one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
     ),
     ConfigKey(
         "compression.zstd.level",
         INT,
         "3",
         "Level used when the broker itself compresses with zstd.",
-        ZSTD_LEVEL,
+        between(-131072, 22),
     ),
     ConfigKey(
         "delete.retention.ms",
@@ -114,7 +106,7 @@ TOPIC_KEYS: Final = (
         "",
         "Replicas whose fetching is throttled while partitions move, as partition:broker pairs; "
         "`*` means all of the topic.",
-        THROTTLED_REPLICAS,
+        _THROTTLED_REPLICAS,
     ),
     ConfigKey(
         "index.interval.bytes",
@@ -130,7 +122,7 @@ TOPIC_KEYS: Final = (
         "",
         "Replicas whose serving to followers is throttled while partitions move, as "
         "partition:broker pairs; `*` means all of the topic.",
-        THROTTLED_REPLICAS,
+        _THROTTLED_REPLICAS,
     ),
     ConfigKey(
         "local.retention.bytes",
@@ -184,8 +176,8 @@ TOPIC_KEYS: Final = (
         "CreateTime",
         "Whether records keep the time that their producer gave them or get the broker's time of "
         "append. `0` and `1` are taken for CreateTime and LogAppendTime.",
-        TIMESTAMP_TYPE,
-        aliases=TIMESTAMP_ALIASES,
+        one_of("CreateTime", "LogAppendTime"),
+        aliases={"0": "CreateTime", "1": "LogAppendTime"},
     ),
     ConfigKey(
         "min.cleanable.dirty.ratio",
@@ -255,7 +247,9 @@ TOPIC_KEYS: Final = (
         "1073741824",
         "Size at which a new segment is begun. Retention and compaction work on whole segments. "
         "Values below 1 MiB, which Kafka 4 refuses, are taken.",
-        SEGMENT_BYTES,
+        # Kafka 4 refuses segments below 1 MiB. Lessons on retention and compaction use tiny ones,
+        # which Kafka took until 3.9, and nothing here suffers from them.
+        at_least(14),
     ),
     ConfigKey(
         "segment.index.bytes",
@@ -347,3 +341,42 @@ BROKER_SYNONYMS: Final[dict[str, tuple[Synonym, ...]]] = {
     for member in chain
     if member.name != "log.flush.scheduler.interval.ms"
 }
+
+_HIGH: Final = {
+    "compression.type",
+    "file.delete.delay.ms",
+    "flush.messages",
+    "max.message.bytes",
+    "min.insync.replicas",
+    "retention.bytes",
+    "segment.bytes",
+    "unclean.leader.election.enable",
+}
+_DOCUMENTATION: Final = {
+    "compression.type": "Codec of stored batches for topics that set none; `producer` keeps "
+    "batches as they arrive.",
+    "max.message.bytes": "Largest record batch, after compression, for topics that set no "
+    "`max.message.bytes`.",
+    "message.timestamp.type": "Default of the topic key `message.timestamp.type`; `0` and `1` are "
+    "taken too.",
+    "segment.bytes": "Default of the topic key `segment.bytes`. Values below 1 MiB, which Kafka 4 "
+    "refuses, are taken.",
+}
+
+
+def _broker_default(key: ConfigKey, name: str) -> ConfigKey:
+    """The broker key that is the default of a topic key: the same under another name."""
+    topic_key = "of the same name" if name == key.name else f"`{key.name}`"
+    documentation = _DOCUMENTATION.get(key.name, f"Default of the topic key {topic_key}.")
+    importance = HIGH if key.name in _HIGH else key.importance
+    return replace(
+        key, name=name, documentation=documentation, importance=importance, mode=CLUSTER_WIDE
+    )
+
+
+TOPIC_DEFAULT_KEYS: Final = tuple(
+    _broker_default(key, chain[0].name)
+    for key in TOPIC_KEYS
+    if len(chain := TOPIC_SYNONYMS.get(key.name, ())) == 1
+)
+"""Broker keys that need no declaration of their own. Those with other units have one each."""
