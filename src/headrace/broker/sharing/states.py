@@ -29,7 +29,6 @@ from headrace.broker.sharing.operations import (
     coordinator_key,
 )
 from headrace.broker.watching import logs
-from headrace.coordinator.effects import Caller
 from headrace.errors import ClientFault, Error
 from headrace.replica.sharing.states import SavedBatch, StateWrite
 from headrace.types import SharePartitionKey
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from headrace.broker.membership.metadata import Metadata
     from headrace.broker.net.peers import Peers
     from headrace.broker.sharing.coordinators import Shares
-    from headrace.coordinator.share.shard import ShareEffects, ShareShard
 
 CHANNEL: Final = "share-state"
 _TIMEOUT_MS: Final = 10_000
@@ -223,7 +221,7 @@ class ShareStates:
             if leader == self._broker_id:
                 here[key] = self.coordinators.consult(
                     coordinator_key(key),
-                    partial(_work, operation, key, asked),
+                    operation.about(key, asked),
                     partial(operation.refused, key.partition),
                 )
             else:
@@ -280,14 +278,3 @@ class ShareStates:
 
 def _errors(results: Mapping[SharePartitionKey, R]) -> dict[SharePartitionKey, Error]:
     return {key: error_named(result.error_code) for key, result in results.items()}
-
-
-def _work(
-    operation: Operation[A, R, Response],
-    key: SharePartitionKey,
-    asked: A,
-    shard: ShareShard,
-    caller: Caller[R],
-    now_ms: int,
-) -> ShareEffects:
-    return operation.work(shard, key, asked, caller, now_ms)

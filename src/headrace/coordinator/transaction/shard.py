@@ -258,7 +258,7 @@ class TransactionShard:
                     topic_results=topic_results(entry.topics, errors),
                 )
             )
-        effects.replies.append(Reply(caller.ticket, response))
+        effects.replies.append(caller.reply(response))
         return effects
 
     def _add_to_one(
@@ -280,7 +280,7 @@ class TransactionShard:
         response = AddPartitionsToTxnResponse(
             results_by_topic_v3_and_below=topic_results(request.v3_and_below_topics, errors)
         )
-        return Effects(records=records, replies=[Reply(caller.ticket, response)])
+        return Effects(records=records, replies=[caller.reply(response)])
 
     def handle_add_offsets_to_txn(
         self,
@@ -299,7 +299,7 @@ class TransactionShard:
         response = AddOffsetsToTxnResponse(
             error_code=_for_version(error, caller.version, fenced_since=2)
         )
-        return Effects(records=records, replies=[Reply(caller.ticket, response)])
+        return Effects(records=records, replies=[caller.reply(response)])
 
     def add_partitions(
         self,
@@ -404,7 +404,7 @@ def _init_producer_id_reply(
         producer_id=producer.producer_id,
         producer_epoch=producer.producer_epoch,
     )
-    return Reply(caller.ticket, response)
+    return caller.reply(response)
 
 
 def _end_txn_reply(
@@ -413,4 +413,4 @@ def _end_txn_reply(
     response = EndTxnResponse(error_code=_for_version(error, caller.version, fenced_since=2))
     if caller.version >= NEXT_EPOCH_SINCE:
         response.producer_id, response.producer_epoch = producer
-    return Reply(caller.ticket, response)
+    return caller.reply(response)
