@@ -39,7 +39,6 @@ from headrace.wire.messages import read_share_group_state_summary as summary_api
 from headrace.wire.messages import write_share_group_state as write_api
 
 if TYPE_CHECKING:
-    from headrace.broker.membership.metadata import Metadata
     from headrace.broker.net.peers import Peers
     from headrace.broker.sharing.coordinators import Shares
 
@@ -82,16 +81,9 @@ class KeptShare(NamedTuple):
 class ShareStates:
     """All share coordinators of the cluster as one; those of this broker are `coordinators`."""
 
-    def __init__(
-        self,
-        broker_id: int,
-        coordinators: Shares,
-        metadata: Metadata,
-        peers: Peers | None,
-    ) -> None:
+    def __init__(self, broker_id: int, coordinators: Shares, peers: Peers | None) -> None:
         self.coordinators = coordinators
         self._broker_id = broker_id
-        self._metadata = metadata
         self._peers = peers
         # What metrics show.
         self.writes = 0
@@ -214,7 +206,7 @@ class ShareStates:
         here: dict[SharePartitionKey, asyncio.Future[R]] = {}
         for key, asked in parts.items():
             try:
-                leader = self._leader_of(key)
+                leader = self.coordinators.leader_of(coordinator_key(key))
             except ClientFault as fault:
                 answers[key] = operation.refused(key.partition, fault.error)
                 continue
@@ -234,13 +226,6 @@ class ShareStates:
             ):
                 answers |= told
         return answers
-
-    def _leader_of(self, key: SharePartitionKey) -> int:
-        index = self.coordinators.index_of(coordinator_key(key))
-        image = self._metadata.image.partition(self.coordinators.topic_name, index)
-        if image is None or image.leader < 0:
-            raise ClientFault(Error.COORDINATOR_NOT_AVAILABLE)
-        return image.leader
 
     async def _ask_peer(
         self,

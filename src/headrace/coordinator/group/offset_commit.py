@@ -16,11 +16,7 @@ from uuid import UUID
 
 from headrace.coordinator.effects import Caller, Effects, ProducerIdentity, StateRecord
 from headrace.coordinator.group.effects import GroupEffects
-from headrace.coordinator.group.records import (
-    GroupRecord,
-    OffsetCommitKey,
-    OffsetCommitValue,
-)
+from headrace.coordinator.group.records import GroupRecord, OffsetCommitKey, OffsetCommitValue
 from headrace.coordinator.topics import Topics
 from headrace.errors import ClientFault, Error
 from headrace.types import NO_TIMESTAMP, ZERO_UUID

@@ -58,36 +58,14 @@ from headrace.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 from headrace.wire.messages.delete_groups import DeletableGroupResult
-from headrace.wire.messages.heartbeat import (
-    HeartbeatRequest,
-    HeartbeatResponse,
-)
-from headrace.wire.messages.join_group import (
-    JoinGroupRequest,
-    JoinGroupResponse,
-)
-from headrace.wire.messages.leave_group import (
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    MemberResponse,
-)
-from headrace.wire.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-)
-from headrace.wire.messages.offset_delete import (
-    OffsetDeleteRequest,
-    OffsetDeleteResponse,
-)
+from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from headrace.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from headrace.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from headrace.wire.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from headrace.wire.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
-from headrace.wire.messages.sync_group import (
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
-from headrace.wire.messages.txn_offset_commit import (
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitResponse,
-)
+from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from headrace.wire.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 EXPIRY_TIMER: Final = ("offsets-expiry", "")
 TIMERS: Final = {ClassicGroup: "classic-", ConsumerGroup: "consumer-", ShareGroup: "share-"}

@@ -32,11 +32,7 @@ from headrace.coordinator.transaction.ending import (
     fence_and_abort,
 )
 from headrace.coordinator.transaction.expiry import Timer, TimerKind, due_ms, timer_for
-from headrace.coordinator.transaction.init_producer_id import (
-    Succession,
-    initialize,
-    named_producer,
-)
+from headrace.coordinator.transaction.init_producer_id import Succession, initialize, named_producer
 from headrace.coordinator.transaction.listing import described
 from headrace.coordinator.transaction.metadata import (
     TRANSACTIONS_V1,
@@ -67,14 +63,8 @@ from headrace.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnResult,
 )
 from headrace.wire.messages.describe_transactions import TransactionState as Description
-from headrace.wire.messages.end_txn import (
-    EndTxnRequest,
-    EndTxnResponse,
-)
-from headrace.wire.messages.init_producer_id import (
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-)
+from headrace.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
+from headrace.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 BATCHED_SINCE: Final = 4  # AddPartitionsToTxn: several transactions at once, sent by brokers
 NEXT_EPOCH_SINCE: Final = 5  # EndTxn: each end raises the epoch

@@ -12,10 +12,7 @@ from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.state import ClassicState
 from headrace.coordinator.group.effects import GroupEffects
 from headrace.errors import ClientFault, Error
-from headrace.wire.messages.heartbeat import (
-    HeartbeatRequest,
-    HeartbeatResponse,
-)
+from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 KEEPS_SESSION_BY_COMMIT = (ClassicState.STABLE, ClassicState.PREPARING_REBALANCE)
 

@@ -15,10 +15,7 @@ from headrace.coordinator.group.classic.persistence import metadata_record
 from headrace.coordinator.group.classic.state import ClassicState
 from headrace.coordinator.group.effects import GroupEffects
 from headrace.errors import Error
-from headrace.wire.messages.sync_group import (
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
+from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 PROTOCOL_REQUIRED_SINCE = 5
 

@@ -25,10 +25,7 @@ from headrace.coordinator.group.consumer.change import (
     write_member,
 )
 from headrace.coordinator.group.consumer.fencing import remove_members
-from headrace.coordinator.group.consumer.member import (
-    UNSET_TIMEOUT_MS,
-    Member,
-)
+from headrace.coordinator.group.consumer.member import UNSET_TIMEOUT_MS, Member
 from headrace.coordinator.group.consumer.migration import (
     DISABLED,
     build_downgrade_records,
@@ -58,24 +55,15 @@ from headrace.coordinator.group.protocol import (
 from headrace.errors import ClientFault, Error
 from headrace.types import uuid_to_text
 from headrace.wire import MalformedMessage
-from headrace.wire.messages.heartbeat import (
-    HeartbeatRequest,
-    HeartbeatResponse,
-)
-from headrace.wire.messages.join_group import (
-    JoinGroupRequest,
-    JoinGroupResponse,
-)
+from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from headrace.wire.messages.leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,
     MemberIdentity,
     MemberResponse,
 )
-from headrace.wire.messages.sync_group import (
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
+from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 KNOWN_MEMBER_ID_SINCE = 4  # of JoinGroup (KIP-394)
 BATCH_LEAVE_SINCE = 3  # of LeaveGroup (KIP-345)

@@ -44,22 +44,10 @@ from headrace.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from headrace.wire.messages.heartbeat import (
-    HeartbeatRequest,
-    HeartbeatResponse,
-)
-from headrace.wire.messages.join_group import (
-    JoinGroupRequest,
-    JoinGroupResponse,
-)
-from headrace.wire.messages.leave_group import (
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-)
-from headrace.wire.messages.sync_group import (
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
+from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from headrace.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 _LATE: Final = {
     SESSION: "it was not heard of for its session timeout",

@@ -36,11 +36,7 @@ from headrace.coordinator.group.consumer.member import (
 )
 from headrace.coordinator.group.consumer.persistence import current_record
 from headrace.coordinator.group.consumer.roster import Roster
-from headrace.coordinator.group.consumer.timers import (
-    HOLD,
-    REBALANCE,
-    cancel,
-)
+from headrace.coordinator.group.consumer.timers import HOLD, REBALANCE, cancel
 from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.modern.member import JOIN_EPOCH, LEAVE_EPOCH, Target
 from headrace.coordinator.group.modern.state import MemberState

@@ -10,15 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from headrace.coordinator.effects import (
-    Caller,
-    Effects,
-)
-from headrace.coordinator.group.effects import (
-    GroupEffects,
-    ShareStatesBegin,
-    ShareStatesChange,
-)
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.group.effects import GroupEffects, ShareStatesBegin, ShareStatesChange
 from headrace.coordinator.group.modern.member import JOIN_EPOCH
 from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.settings import GroupSettings

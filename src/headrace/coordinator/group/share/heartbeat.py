@@ -20,21 +20,11 @@ from headrace.coordinator.group.modern.member import JOIN_EPOCH, LEAVE_EPOCH, Ta
 from headrace.coordinator.group.modern.subscriptions import metadata_hash
 from headrace.coordinator.group.modern.timers import TimerKey
 from headrace.coordinator.group.records import GroupRecord
-from headrace.coordinator.group.share.initialization import (
-    begin,
-    is_repetition,
-    missing_partitions,
-)
+from headrace.coordinator.group.share.initialization import begin, is_repetition, missing_partitions
 from headrace.coordinator.group.share.member import ShareMember
-from headrace.coordinator.group.share.persistence import (
-    current_record,
-    member_record,
-)
+from headrace.coordinator.group.share.persistence import current_record, member_record
 from headrace.coordinator.group.share.roster import ShareRoster
-from headrace.coordinator.group.share.target import (
-    assign,
-    is_stale,
-)
+from headrace.coordinator.group.share.target import assign, is_stale
 from headrace.errors import ClientFault, Error
 from headrace.wire.messages.share_group_heartbeat import (
     Assignment,

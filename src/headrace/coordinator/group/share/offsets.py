@@ -9,15 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from headrace.coordinator.effects import (
-    Caller,
-    Effects,
-)
-from headrace.coordinator.group.effects import (
-    GroupEffects,
-    ShareStatesBegin,
-    ShareStatesEnd,
-)
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.group.effects import GroupEffects, ShareStatesBegin, ShareStatesEnd
 from headrace.coordinator.group.share.partitions import TopicShare
 from headrace.coordinator.group.share.persistence import group_tombstones
 from headrace.coordinator.group.share.roster import ShareRoster
