@@ -341,9 +341,7 @@ def _build(
     producer_ids = ProducerIds(session, metadata.broker_id)
     markers = Markers(metadata, storage, clock, None if role is None else role.peers)
     shares = build_shares(metadata, storage, machine)
-    share_states = ShareStates(
-        metadata.broker_id, shares, metadata, None if role is None else role.peers
-    )
+    share_states = ShareStates(metadata.broker_id, shares, None if role is None else role.peers)
     groups = build_groups(metadata, storage, machine, ShareGroupStates(share_states).change)
     transactions = build_transactions(metadata, storage, machine, producer_ids, markers)
     markers.groups, markers.transactions = groups, transactions

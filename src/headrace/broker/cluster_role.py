@@ -105,14 +105,7 @@ class ClusterRole:
         storage.on_full = self._full_disks.on_full
 
     def ask_others(self, transactions: Transactions, markers: Markers) -> RemoteTransactions:
-        return RemoteTransactions(
-            self._node.broker_id,
-            self.peers,
-            self._metadata,
-            self._storage,
-            transactions,
-            markers,
-        )
+        return RemoteTransactions(self.peers, self._storage, transactions, markers.guards)
 
     def start(self) -> None:
         """Follow the tree and stand for election: the replicas that are here serve by now."""

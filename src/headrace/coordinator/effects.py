@@ -28,7 +28,8 @@ Record = TypeVar("Record")
 Send = TypeVar("Send", bound="Sendable")
 _Key = TypeVar("_Key", covariant=True)
 _Value = TypeVar("_Value", covariant=True)
-_Response = TypeVar("_Response", contravariant=True)
+_Response = TypeVar("_Response")
+_Answered = TypeVar("_Answered", contravariant=True)
 
 
 class StateRecord(NamedTuple, Generic[_Key, _Value]):
@@ -38,10 +39,10 @@ class StateRecord(NamedTuple, Generic[_Key, _Value]):
     value: _Value | None
 
 
-class Ticket(Protocol[_Response]):
+class Ticket(Protocol[_Answered]):
     """One request that is to be answered, once, by `answer` or `refuse`."""
 
-    def answer(self, response: _Response, /) -> None: ...
+    def answer(self, response: _Answered, /) -> None: ...
 
     def refuse(self, error: Error, /) -> None: ...
 
@@ -53,6 +54,9 @@ class Caller(NamedTuple, Generic[_Response]):
     client_id: str
     client_host: str
     version: int
+
+    def reply(self, response: _Response) -> Reply[_Response]:
+        return Reply(self.ticket, response)
 
 
 class Sendable(Protocol):

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from headrace.broker.groups.coordinators import Coordinators
 from headrace.broker.transactions.admission import as_told_to_committer, as_told_to_producer
 from headrace.broker.transactions.remote import RemoteTransactions
 from headrace.broker.transactions.verification_guards import Guards
@@ -32,6 +33,19 @@ STATE = "__transaction_state"
 WHERE = TopicPartition(TOPIC, 0)
 
 
+class States:
+    """The coordinators of broker 2, as far as they know who leads."""
+
+    topic_name = STATE
+    leader_of = Coordinators.leader_of
+
+    def __init__(self, cluster: Nodes) -> None:
+        self._metadata = SimpleNamespace(image=cluster.image)
+
+    def index_of(self, _name: str) -> int:
+        return 0
+
+
 class Asking:
     """Broker 2 leads a partition; the coordinator is broker 1, which a test plays."""
 
@@ -44,12 +58,7 @@ class Asking:
         cluster[2].take_role()
         register(cluster, fake.port)
         self.remote = RemoteTransactions(
-            2,
-            cluster[2].peers,
-            cast("Any", SimpleNamespace(image=cluster.image)),
-            cluster[2].storage,
-            cast("Any", SimpleNamespace(topic_name=STATE, index_of=lambda _: 0)),
-            cast("Any", SimpleNamespace(guards=self.guards)),
+            cluster[2].peers, cluster[2].storage, cast("Any", States(cluster)), self.guards
         )
 
     async def admit(self, transactional_id: str = "id", *, adds: bool = False) -> Error:
@@ -183,7 +192,7 @@ def test_a_coordinator_that_does_not_answer_lets_clients_come_again(tmp_path: Pa
             assert not here.remote.is_elsewhere("id")
             assert await here.admit() is Error.COORDINATOR_NOT_AVAILABLE
             with pytest.raises(ClientFault):
-                here.remote.coordinator_of("id")
+                Coordinators.leader_of(cast("Any", States(here.cluster)), "id")
 
     run(story())
 

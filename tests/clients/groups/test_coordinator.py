@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace.coordinator.group.records import (
-    GroupMetadataKey,
-    OffsetCommitKey,
-    decode_record,
-)
+from headrace.coordinator.group.records import GroupMetadataKey, OffsetCommitKey, decode_record
 from headrace.coordinator.partitioner import partition_for
 from headrace.errors import Error
 from headrace.records.batch import split_batches

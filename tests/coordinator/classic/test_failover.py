@@ -8,11 +8,7 @@ import pytest
 
 from headrace.coordinator.effects import Effects
 from headrace.coordinator.group.classic import ClassicGroup, ClassicState
-from headrace.coordinator.group.records import (
-    GroupMetadataValue,
-    MemberMetadata,
-    decode_record,
-)
+from headrace.coordinator.group.records import GroupMetadataValue, MemberMetadata, decode_record
 from headrace.coordinator.timers import Timers
 from headrace.errors import CorruptData, Error, InvariantViolated
 from headrace.wire.messages.join_group import JoinGroupResponse

@@ -74,7 +74,7 @@ def test_sync_with_another_protocol() -> None:
     request = SyncGroupRequest(
         group_id="g", generation_id=1, member_id=stage.clients["A"].member_id, assignments=[]
     )
-    caller = Caller(Ticket(0), "A", "/127.0.0.1", 5)
+    caller: Caller[SyncGroupResponse] = Caller(Ticket(0), "A", "/127.0.0.1", 5)
     (reply,) = handle_sync(stage.group, request, caller, stage.now_ms).replies
     assert isinstance(reply.response, SyncGroupResponse)
     assert reply.response.error_code == Error.INCONSISTENT_GROUP_PROTOCOL

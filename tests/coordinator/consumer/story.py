@@ -63,11 +63,7 @@ from headrace.wire.messages.join_group import (
     JoinGroupRequestProtocol,
     JoinGroupResponse,
 )
-from headrace.wire.messages.leave_group import (
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    MemberIdentity,
-)
+from headrace.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from headrace.wire.messages.sync_group import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,

@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from headrace.coordinator.effects import (
-    Caller,
-    Effects,
-    ProducerIdentity,
-    TransactionMarkers,
-)
+from headrace.coordinator.effects import Caller, Effects, ProducerIdentity, TransactionMarkers
 from headrace.coordinator.transaction.metadata import TransactionMetadata, to_record
 from headrace.coordinator.transaction.records import TransactionRecord, decode_record, encode_record
 from headrace.coordinator.transaction.settings import TransactionSettings
@@ -27,10 +22,7 @@ from headrace.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
 )
 from headrace.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
-from headrace.wire.messages.init_producer_id import (
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-)
+from headrace.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from tests.coordinator.tickets import Ticket
 from tests.settings import transaction_settings
 

@@ -12,13 +12,7 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from headrace.coordinator.effects import Effects, ProducerIdentity, TransactionMarkers
 from headrace.coordinator.transaction.metadata import TransactionMetadata, to_record

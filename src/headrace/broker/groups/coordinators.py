@@ -31,7 +31,7 @@ from headrace.coordinator.partitioner import partition_for
 from headrace.errors import ClientFault, Error
 from headrace.log.append import Appended
 from headrace.replica.waiters import CommitWaiter
-from headrace.types import TopicPartition
+from headrace.types import NO_LEADER, TopicPartition
 
 if TYPE_CHECKING:
     from headrace.broker.machine import Machine
@@ -276,6 +276,13 @@ class Coordinators(Generic[S, Record, Send]):
                 Error.COORDINATOR_NOT_AVAILABLE, f"{self._topic.name} does not exist yet"
             )
         return partition_for(name, count)
+
+    def leader_of(self, name: str) -> int:
+        """The broker that is responsible for a name; ClientFault while there is none."""
+        partition = self._metadata.image.partition(self.topic_name, self.index_of(name))
+        if partition is None or partition.leader == NO_LEADER:
+            raise ClientFault(Error.COORDINATOR_NOT_AVAILABLE)
+        return partition.leader
 
     def host_of(self, name: str) -> Host[S, Record, Send]:
         """The active host of a name; ClientFault with what the client should do instead."""

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.net.handler import Answer, Handler
-from headrace.coordinator.effects import Caller, Effects, Reply
+from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.transaction.partitions import flattened, topic_results
 from headrace.coordinator.transaction.shard import TransactionEffects, TransactionShard
 from headrace.errors import Error
@@ -77,7 +77,7 @@ def _handle_batch(
     ) -> TransactionEffects:
         absent = _errors_if_absent(metadata, entries[index].topics)
         if absent:
-            return Effects(replies=[Reply(who.ticket, outcome(index, absent))])
+            return Effects(replies=[who.reply(outcome(index, absent))])
         part = AddPartitionsToTxnRequest(transactions=[entries[index]])
         return shard.handle_add_partitions_to_txn(part, who, now_ms)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from headrace.broker.net.handler import Answer, Handler
 from headrace.broker.net.portions import Portions
-from headrace.coordinator.effects import Caller, Effects, Reply
+from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.transaction.shard import TransactionEffects, TransactionShard
 from headrace.errors import Error
 from headrace.types import NO_EPOCH, NO_PRODUCER_ID
@@ -34,7 +34,7 @@ def handle(
         index: int, shard: TransactionShard, who: Caller[TransactionState], now_ms: int
     ) -> TransactionEffects:
         description = shard.handle_describe_transactions(names[index])
-        return Effects(replies=[Reply(who.ticket, description)])
+        return Effects(replies=[who.reply(description)])
 
     def refusal(index: int, error: Error) -> TransactionState:
         return TransactionState(

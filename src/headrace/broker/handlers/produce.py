@@ -35,12 +35,7 @@ from headrace.broker.membership import leader_hints
 from headrace.broker.net.call import LATER
 from headrace.broker.net.handler import Answer, Handler, Outcome
 from headrace.broker.net.portions import Portions
-from headrace.broker.transactions.admission import (
-    NONE_REFUSED,
-    Admission,
-    Refused,
-    topic_name,
-)
+from headrace.broker.transactions.admission import NONE_REFUSED, Admission, Refused, topic_name
 from headrace.cluster.topic_names import INTERNAL_TOPICS
 from headrace.errors import ClientFault, Error, InvalidRecords
 from headrace.log import Heavy, Records, inspect

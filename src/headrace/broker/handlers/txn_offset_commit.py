@@ -16,12 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.net.handler import Answer, Handler, Outcome
-from headrace.broker.transactions.admission import (
-    Unsettled,
-    admit,
-    as_told_to_committer,
-    must_ask,
-)
+from headrace.broker.transactions.admission import Unsettled, admit, as_told_to_committer, must_ask
 from headrace.coordinator.effects import ProducerIdentity
 from headrace.errors import ClientFault, Error
 from headrace.types import TopicPartition

@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING
 
 from headrace.broker.sharing.states import ShareStart
 from headrace.broker.watching import logs
-from headrace.coordinator.group.effects import (
-    ShareStatesBegin,
-    ShareStatesChange,
-)
+from headrace.coordinator.group.effects import ShareStatesBegin, ShareStatesChange
 from headrace.coordinator.host import HostState
 from headrace.errors import ClientFault, Error
 from headrace.types import SharePartitionKey

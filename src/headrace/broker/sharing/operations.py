@@ -75,6 +75,12 @@ class Operation(NamedTuple, Generic[A, R, Response]):
     refused: Callable[[int, Error], R]
     work: Callable[[ShareShard, SharePartitionKey, A, Caller[R], int], ShareEffects]
 
+    def about(
+        self, key: SharePartitionKey, asked: A
+    ) -> Callable[[ShareShard, Caller[R], int], ShareEffects]:
+        """The question about one share partition, for its shard."""
+        return lambda shard, who, now_ms: self.work(shard, key, asked, who, now_ms)
+
     def answer(self, shares: Shares, request: StateRequest[A], call: Call) -> Answer[Response]:
         """Let the coordinators on this broker answer what another broker asks."""
         parts = [
@@ -82,10 +88,6 @@ class Operation(NamedTuple, Generic[A, R, Response]):
             for topic in request.topics
             for asked in topic.partitions
         ]
-
-        def work(index: int, shard: ShareShard, who: Caller[R], now_ms: int) -> ShareEffects:
-            key, asked = parts[index]
-            return self.work(shard, key, asked, who, now_ms)
 
         def combine(results: list[R]) -> Response:
             rest = iter(results)
@@ -101,7 +103,7 @@ class Operation(NamedTuple, Generic[A, R, Response]):
         return shares.ask_each(
             [coordinator_key(key) for key, _ in parts],
             call,
-            work,
+            lambda index, shard, who, now_ms: self.work(shard, *parts[index], who, now_ms),
             lambda index, error: self.refused(parts[index][0].partition, error),
             combine,
         )

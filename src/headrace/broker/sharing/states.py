@@ -29,7 +29,6 @@ from headrace.broker.sharing.operations import (
     coordinator_key,
 )
 from headrace.broker.watching import logs
-from headrace.coordinator.effects import Caller
 from headrace.errors import ClientFault, Error
 from headrace.replica.sharing.states import SavedBatch, StateWrite
 from headrace.types import SharePartitionKey
@@ -40,10 +39,8 @@ from headrace.wire.messages import read_share_group_state_summary as summary_api
 from headrace.wire.messages import write_share_group_state as write_api
 
 if TYPE_CHECKING:
-    from headrace.broker.membership.metadata import Metadata
     from headrace.broker.net.peers import Peers
     from headrace.broker.sharing.coordinators import Shares
-    from headrace.coordinator.share.shard import ShareEffects, ShareShard
 
 CHANNEL: Final = "share-state"
 _TIMEOUT_MS: Final = 10_000
@@ -84,16 +81,9 @@ class KeptShare(NamedTuple):
 class ShareStates:
     """All share coordinators of the cluster as one; those of this broker are `coordinators`."""
 
-    def __init__(
-        self,
-        broker_id: int,
-        coordinators: Shares,
-        metadata: Metadata,
-        peers: Peers | None,
-    ) -> None:
+    def __init__(self, broker_id: int, coordinators: Shares, peers: Peers | None) -> None:
         self.coordinators = coordinators
         self._broker_id = broker_id
-        self._metadata = metadata
         self._peers = peers
         # What metrics show.
         self.writes = 0
@@ -216,14 +206,14 @@ class ShareStates:
         here: dict[SharePartitionKey, asyncio.Future[R]] = {}
         for key, asked in parts.items():
             try:
-                leader = self._leader_of(key)
+                leader = self.coordinators.leader_of(coordinator_key(key))
             except ClientFault as fault:
                 answers[key] = operation.refused(key.partition, fault.error)
                 continue
             if leader == self._broker_id:
                 here[key] = self.coordinators.consult(
                     coordinator_key(key),
-                    partial(_work, operation, key, asked),
+                    operation.about(key, asked),
                     partial(operation.refused, key.partition),
                 )
             else:
@@ -236,13 +226,6 @@ class ShareStates:
             ):
                 answers |= told
         return answers
-
-    def _leader_of(self, key: SharePartitionKey) -> int:
-        index = self.coordinators.index_of(coordinator_key(key))
-        image = self._metadata.image.partition(self.coordinators.topic_name, index)
-        if image is None or image.leader < 0:
-            raise ClientFault(Error.COORDINATOR_NOT_AVAILABLE)
-        return image.leader
 
     async def _ask_peer(
         self,
@@ -280,14 +263,3 @@ class ShareStates:
 
 def _errors(results: Mapping[SharePartitionKey, R]) -> dict[SharePartitionKey, Error]:
     return {key: error_named(result.error_code) for key, result in results.items()}
-
-
-def _work(
-    operation: Operation[A, R, Response],
-    key: SharePartitionKey,
-    asked: A,
-    shard: ShareShard,
-    caller: Caller[R],
-    now_ms: int,
-) -> ShareEffects:
-    return operation.work(shard, key, asked, caller, now_ms)

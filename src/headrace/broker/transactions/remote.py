@@ -20,7 +20,7 @@ from headrace.broker.net.peers import PeerUnreachable, error_named
 from headrace.broker.transactions.outbox import Outbox
 from headrace.broker.watching import logs
 from headrace.errors import ClientFault, Error
-from headrace.types import NO_LEADER, TopicPartition
+from headrace.types import TopicPartition
 from headrace.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -29,11 +29,10 @@ from headrace.wire.messages.add_partitions_to_txn import (
 )
 
 if TYPE_CHECKING:
-    from headrace.broker.membership.metadata import Metadata
     from headrace.broker.net.peers import Peers
     from headrace.broker.storage.storage import Storage
-    from headrace.broker.transactions.markers import Markers
     from headrace.broker.transactions.transactions import Transactions
+    from headrace.broker.transactions.verification_guards import Guards
     from headrace.coordinator.effects import ProducerIdentity
 
 CHANNEL: Final = "add-partitions-manager"
@@ -62,34 +61,18 @@ class RemoteTransactions:
     """See the module."""
 
     def __init__(
-        self,
-        broker_id: int,
-        peers: Peers,
-        metadata: Metadata,
-        storage: Storage,
-        transactions: Transactions,
-        markers: Markers,
+        self, peers: Peers, storage: Storage, transactions: Transactions, guards: Guards
     ) -> None:
-        self._broker_id = broker_id
         self._peers = peers
-        self._metadata = metadata
         self._storage = storage
         self._transactions = transactions
-        self._guards = markers.guards
+        self._guards = guards
         self._outbox = Outbox(self._send)
-
-    def coordinator_of(self, transactional_id: str) -> int:
-        """The broker that coordinates a transactional id; ClientFault while there is none."""
-        index = self._transactions.index_of(transactional_id)
-        image = self._metadata.image.partition(self._transactions.topic_name, index)
-        if image is None or image.leader == NO_LEADER:
-            raise ClientFault(Error.COORDINATOR_NOT_AVAILABLE)
-        return image.leader
 
     def is_elsewhere(self, transactional_id: str) -> bool:
         """Whether another broker coordinates this transactional id."""
         try:
-            return self.coordinator_of(transactional_id) != self._broker_id
+            return self._transactions.leader_of(transactional_id) != self._storage.broker_id
         except ClientFault:
             return False
 
@@ -103,7 +86,7 @@ class RemoteTransactions:
     ) -> Errors:
         """Why each partition must not be written. Write before the next `await`."""
         try:
-            coordinator = self.coordinator_of(transactional_id)
+            coordinator = self._transactions.leader_of(transactional_id)
         except ClientFault as fault:
             return dict.fromkeys(partitions, fault.error)
         found = {each: self._storage.partitions.get(each) for each in partitions}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from headrace.coordinator.effects import Caller, Reply
 from headrace.errors import Error
 from headrace.wire.messages.join_group import JoinGroupResponse
 from headrace.wire.messages.sync_group import SyncGroupResponse
@@ -25,13 +24,3 @@ def join_refused(error: Error, member_id: str = UNKNOWN_MEMBER) -> JoinGroupResp
 def sync_refused(error: Error) -> SyncGroupResponse:
     """The member gets no assignment."""
     return SyncGroupResponse(error_code=error, assignment=b"")
-
-
-def join_error(
-    caller: Caller[JoinGroupResponse], error: Error, member_id: str = UNKNOWN_MEMBER
-) -> Reply[JoinGroupResponse]:
-    return Reply(caller.ticket, join_refused(error, member_id))
-
-
-def sync_error(caller: Caller[SyncGroupResponse], error: Error) -> Reply[SyncGroupResponse]:
-    return Reply(caller.ticket, sync_refused(error))

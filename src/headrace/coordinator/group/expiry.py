@@ -15,10 +15,7 @@ from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.listing import Group
 from headrace.coordinator.group.offsets import CommittedOffset, CommittedOffsets, tombstone
 from headrace.coordinator.group.protocol import PROTOCOL_TYPE
-from headrace.coordinator.group.records import (
-    GroupMetadataKey,
-    GroupRecord,
-)
+from headrace.coordinator.group.records import GroupMetadataKey, GroupRecord
 from headrace.types import NO_TIMESTAMP
 
 

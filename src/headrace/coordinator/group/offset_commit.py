@@ -14,13 +14,9 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol, TypeAlias
 from uuid import UUID
 
-from headrace.coordinator.effects import Caller, Effects, ProducerIdentity, Reply, StateRecord
+from headrace.coordinator.effects import Caller, Effects, ProducerIdentity, StateRecord
 from headrace.coordinator.group.effects import GroupEffects
-from headrace.coordinator.group.records import (
-    GroupRecord,
-    OffsetCommitKey,
-    OffsetCommitValue,
-)
+from headrace.coordinator.group.records import GroupRecord, OffsetCommitKey, OffsetCommitValue
 from headrace.coordinator.topics import Topics
 from headrace.errors import ClientFault, Error
 from headrace.types import NO_TIMESTAMP, ZERO_UUID
@@ -98,9 +94,7 @@ def handle_offset_commit(
     records = _records(
         request.group_id, commits, check, metadata_max_size, now_ms, expire_timestamp
     )
-    return Effects(
-        records=records, replies=[Reply(caller.ticket, OffsetCommitResponse(topics=answers))]
-    )
+    return Effects(records=records, replies=[caller.reply(OffsetCommitResponse(topics=answers))])
 
 
 def handle_txn_offset_commit(
@@ -132,7 +126,7 @@ def handle_txn_offset_commit(
     producer = ProducerIdentity(request.producer_id, request.producer_epoch)
     return Effects(
         records=records,
-        replies=[Reply(caller.ticket, TxnOffsetCommitResponse(topics=answers))],
+        replies=[caller.reply(TxnOffsetCommitResponse(topics=answers))],
         transaction=producer if records else None,
     )
 

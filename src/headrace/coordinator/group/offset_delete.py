@@ -8,7 +8,7 @@ behaviour  Offsets of topics that members read stay (GROUP_SUBSCRIBED_TO_TOPIC).
 
 from __future__ import annotations
 
-from headrace.coordinator.effects import Caller, Effects, Reply
+from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.classic import ClassicGroup
 from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.expiry import is_subscribed
@@ -39,7 +39,7 @@ def handle_offset_delete(
     error = _check(request.group_id, group)
     if group is None or error is not Error.NONE:
         response = OffsetDeleteResponse(error_code=error, topics=[])
-        return Effects(replies=[Reply(caller.ticket, response)])
+        return Effects(replies=[caller.reply(response)])
     records: list[GroupRecord] = []
     answers = []
     for topic in request.topics:
@@ -59,7 +59,7 @@ def handle_offset_delete(
                 OffsetDeleteResponsePartition(partition_index=partition.partition, error_code=error)
             )
     response = OffsetDeleteResponse(error_code=Error.NONE, topics=answers)
-    return Effects(records=records, replies=[Reply(caller.ticket, response)])
+    return Effects(records=records, replies=[caller.reply(response)])
 
 
 def _check(group_id: str, group: Group | None) -> Error:

@@ -15,11 +15,7 @@ from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from headrace.coordinator.effects import StateRecord
-from headrace.coordinator.group.records import (
-    GroupRecord,
-    OffsetCommitKey,
-    OffsetCommitValue,
-)
+from headrace.coordinator.group.records import GroupRecord, OffsetCommitKey, OffsetCommitValue
 from headrace.types import NO_TIMESTAMP, ZERO_UUID, Offset, ProducerId, TopicPartition
 
 

@@ -43,7 +43,6 @@ from headrace.coordinator.group.share_records import (
     ShareGroupStatePartitionMetadataValue,
     ShareGroupTargetAssignmentMemberKey,
     ShareGroupTargetAssignmentMetadataKey,
-    ShareGroupValue,
 )
 from headrace.types import NO_EPOCH, NO_TIMESTAMP, ZERO_UUID
 from headrace.wire.schema import data, struct, tagged, v
@@ -230,19 +229,8 @@ ConsumerGroupKey: TypeAlias = (
     | ConsumerGroupRegularExpressionKey
 )
 GroupKey: TypeAlias = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey | ShareGroupKey
-GroupValue: TypeAlias = (
-    OffsetCommitValue
-    | GroupMetadataValue
-    | ConsumerGroupMetadataValue
-    | ConsumerGroupPartitionMetadataValue
-    | ConsumerGroupMemberMetadataValue
-    | TargetAssignmentMetadataValue
-    | TargetAssignmentMemberValue
-    | ConsumerGroupCurrentMemberAssignmentValue
-    | ConsumerGroupRegularExpressionValue
-    | ShareGroupValue
-)
-GroupRecord: TypeAlias = StateRecord[GroupKey, GroupValue]
+# The class of the key decides about that of the value: see FORMATS.
+GroupRecord: TypeAlias = StateRecord[GroupKey, object]
 
 
 def _offset_commit_version(value: object) -> int:
@@ -250,7 +238,7 @@ def _offset_commit_version(value: object) -> int:
     return 4 if value.expire_timestamp == NO_TIMESTAMP else 1
 
 
-FORMATS: Final[RecordFormats[GroupKey, GroupValue]] = RecordFormats(
+FORMATS: Final[RecordFormats[GroupKey, object]] = RecordFormats(
     "__consumer_offsets",
     {
         0: RecordType(OffsetCommitKey, OffsetCommitValue, _offset_commit_version),

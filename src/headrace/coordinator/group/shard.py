@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable
 from typing import Final
 from uuid import UUID
 
-from headrace.coordinator.effects import AnyReply, Caller, Effects, ProducerIdentity, Reply
+from headrace.coordinator.effects import AnyReply, Caller, Effects, ProducerIdentity
 from headrace.coordinator.group import (
     classic,
     consumer,
@@ -23,7 +23,7 @@ from headrace.coordinator.group import (
     offset_delete,
     offset_fetch,
 )
-from headrace.coordinator.group.answers import UNKNOWN_MEMBER, join_error, sync_error
+from headrace.coordinator.group.answers import UNKNOWN_MEMBER, join_refused, sync_refused
 from headrace.coordinator.group.classic import ClassicGroup
 from headrace.coordinator.group.classic.leave import BATCH_SINCE
 from headrace.coordinator.group.classic.rebalance import prepare_rebalance
@@ -58,36 +58,14 @@ from headrace.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 from headrace.wire.messages.delete_groups import DeletableGroupResult
-from headrace.wire.messages.heartbeat import (
-    HeartbeatRequest,
-    HeartbeatResponse,
-)
-from headrace.wire.messages.join_group import (
-    JoinGroupRequest,
-    JoinGroupResponse,
-)
-from headrace.wire.messages.leave_group import (
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    MemberResponse,
-)
-from headrace.wire.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-)
-from headrace.wire.messages.offset_delete import (
-    OffsetDeleteRequest,
-    OffsetDeleteResponse,
-)
+from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from headrace.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from headrace.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from headrace.wire.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from headrace.wire.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
-from headrace.wire.messages.sync_group import (
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
-from headrace.wire.messages.txn_offset_commit import (
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitResponse,
-)
+from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from headrace.wire.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 EXPIRY_TIMER: Final = ("offsets-expiry", "")
 TIMERS: Final = {ClassicGroup: "classic-", ConsumerGroup: "consumer-", ShareGroup: "share-"}
@@ -256,18 +234,18 @@ class GroupShard:
         """JoinGroup. A classic group begins with its first member."""
         group_id = request.group_id
         if not group_id:
-            error = join_error(caller, Error.INVALID_GROUP_ID, request.member_id)
+            error = caller.reply(join_refused(Error.INVALID_GROUP_ID, request.member_id))
             return Effects(replies=[error])
         group = self.groups.get(group_id)
         if isinstance(group, ShareGroup):
-            error = join_error(caller, Error.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER)
+            error = caller.reply(join_refused(Error.INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER))
             return Effects(replies=[error])
         if isinstance(group, ConsumerGroup) and not group.is_empty:
             return self._settled(group, group.handle_join(request, caller, now_ms), now_ms)
         if isinstance(group, ClassicGroup):
             return classic.handle_join(group, request, caller, now_ms)
         if request.member_id != UNKNOWN_MEMBER:
-            error = join_error(caller, self._why_not_joined(request), request.member_id)
+            error = caller.reply(join_refused(self._why_not_joined(request), request.member_id))
             return Effects(replies=[error])
         new_group = self._new_classic(group_id)
         effects = classic.handle_join(new_group, request, caller, now_ms)
@@ -291,7 +269,7 @@ class GroupShard:
         """SyncGroup."""
         group, error = self._group_of_member(request.group_id)
         if group is None or group.is_empty:
-            return Effects(replies=[sync_error(caller, error or Error.UNKNOWN_MEMBER_ID)])
+            return Effects(replies=[caller.reply(sync_refused(error or Error.UNKNOWN_MEMBER_ID))])
         if isinstance(group, ClassicGroup):
             return classic.handle_sync(group, request, caller, now_ms)
         return self._settled(group, group.handle_sync(request, caller, now_ms), now_ms)
@@ -302,7 +280,7 @@ class GroupShard:
         """Heartbeat of a member of the classic protocol, in whichever group it is."""
         group, error = self._group_of_member(request.group_id)
         if group is None:
-            return Effects(replies=[Reply(caller.ticket, HeartbeatResponse(error_code=error))])
+            return Effects(replies=[caller.reply(HeartbeatResponse(error_code=error))])
         if isinstance(group, ClassicGroup):
             return classic.handle_heartbeat(group, request, caller, now_ms)
         effects = group.handle_classic_heartbeat(request, caller, now_ms)
@@ -328,7 +306,7 @@ class GroupShard:
                 for member in request.members
             ]
             response = LeaveGroupResponse(error_code=Error.NONE, members=members)
-        return Effects(replies=[Reply(caller.ticket, response)])
+        return Effects(replies=[caller.reply(response)])
 
     def _group_of_member(self, group_id: str) -> tuple[ClassicGroup | ConsumerGroup | None, Error]:
         """The group that a member says it is in, or what to tell the member."""
@@ -357,7 +335,7 @@ class GroupShard:
                 why = listing.why_not_found(request.group_id, group, "consumer")
                 raise ClientFault(Error.GROUP_ID_NOT_FOUND, why)
         except ClientFault as fault:
-            return Effects(replies=[Reply(caller.ticket, heartbeat_error(fault))])
+            return Effects(replies=[caller.reply(heartbeat_error(fault))])
         new_group = self._new_consumer(request.group_id)
         if group is None:
             effects = new_group.handle_heartbeat(request, caller, now_ms)
@@ -502,7 +480,7 @@ class GroupShard:
             )
         except ClientFault as fault:
             answer = offset_fetch.refused(request, fault.error, caller.version)
-        return Effects(replies=[Reply(caller.ticket, answer)])
+        return Effects(replies=[caller.reply(answer)])
 
     def handle_offset_delete(
         self, request: OffsetDeleteRequest, caller: Caller[OffsetDeleteResponse], now_ms: int
@@ -519,14 +497,14 @@ class GroupShard:
         """DescribeGroups, of one group; the answer is that group's part of the response."""
         group = self.groups.get(group_id)
         answer = listing.described_classic(group_id, group, caller.version)
-        return Effects(replies=[Reply(caller.ticket, answer)])
+        return Effects(replies=[caller.reply(answer)])
 
     def handle_consumer_group_describe(
         self, group_id: str, caller: Caller[consumer_group_describe.DescribedGroup], now_ms: int
     ) -> GroupEffects:
         """ConsumerGroupDescribe, of one group; the answer is its part of the response."""
         answer = listing.described_consumer(group_id, self.groups.get(group_id))
-        return Effects(replies=[Reply(caller.ticket, answer)])
+        return Effects(replies=[caller.reply(answer)])
 
     def handle_delete_group(
         self, group_id: str, caller: Caller[DeletableGroupResult], now_ms: int
@@ -544,4 +522,4 @@ class GroupShard:
             error = Error.NONE
             records = self.offsets.tombstones_of_group(group_id) + group_tombstones(group)
         answer = DeletableGroupResult(group_id=group_id, error_code=error)
-        return Effects(records=records, replies=[Reply(caller.ticket, answer)])
+        return Effects(records=records, replies=[caller.reply(answer)])

@@ -100,9 +100,3 @@ ShareGroupKey: TypeAlias = (
     | ShareGroupCurrentMemberAssignmentKey
     | ShareGroupStatePartitionMetadataKey
 )
-ShareGroupValue: TypeAlias = (
-    ShareGroupMemberMetadataValue
-    | ShareGroupMetadataValue
-    | ShareGroupCurrentMemberAssignmentValue
-    | ShareGroupStatePartitionMetadataValue
-)

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Final, Never, TypeAlias
 from uuid import UUID
 
-from headrace.coordinator.effects import AnyReply, Caller, Effects, ProducerIdentity, Reply
+from headrace.coordinator.effects import AnyReply, Caller, Effects, ProducerIdentity
 from headrace.coordinator.share.records import (
     ShareRecord,
     ShareSnapshotKey,
@@ -150,7 +150,7 @@ class ShareShard:
         result = initialize_api.PartitionResult(
             partition=key.partition, error_code=error, error_message=message
         )
-        effects: ShareEffects = Effects(replies=[Reply(caller.ticket, result)])
+        effects: ShareEffects = Effects(replies=[caller.reply(result)])
         if not error:
             before = known or _NEW
             state = ShareState(
@@ -181,7 +181,7 @@ class ShareShard:
             result = read_api.PartitionResult(
                 partition=key.partition, error_code=error, error_message=message, state_batches=[]
             )
-            return Effects(replies=[Reply(caller.ticket, result)])
+            return Effects(replies=[caller.reply(result)])
         result = read_api.PartitionResult(
             partition=key.partition,
             error_code=0,
@@ -197,7 +197,7 @@ class ShareShard:
                 for each in known.batches
             ],
         )
-        effects: ShareEffects = Effects(replies=[Reply(caller.ticket, result)])
+        effects: ShareEffects = Effects(replies=[caller.reply(result)])
         if known.leader_epoch < asked.leader_epoch:
             change = known._replace(
                 leader_epoch=asked.leader_epoch, start_offset=NO_START, batches=()
@@ -223,7 +223,7 @@ class ShareShard:
         result = write_api.PartitionResult(
             partition=key.partition, error_code=error, error_message=message
         )
-        effects: ShareEffects = Effects(replies=[Reply(caller.ticket, result)])
+        effects: ShareEffects = Effects(replies=[caller.reply(result)])
         if not error and known is not None:
             change = known._replace(
                 leader_epoch=asked.leader_epoch,
@@ -244,7 +244,7 @@ class ShareShard:
         """Forget a state; what is not known is as good as forgotten."""
         result = delete_api.PartitionResult(partition=key.partition, error_code=0)
         records = [tombstone(key)] if key in self._states else []
-        return Effects(records=records, replies=[Reply(caller.ticket, result)])
+        return Effects(records=records, replies=[caller.reply(result)])
 
     def handle_summary(
         self,
@@ -265,7 +265,7 @@ class ShareShard:
             start_offset=known.start_offset,
             delivery_complete_count=known.delivery_complete_count,
         )
-        return Effects(replies=[Reply(caller.ticket, result)])
+        return Effects(replies=[caller.reply(result)])
 
     # -- deciding ---------------------------------------------------------------------------------
 

@@ -32,11 +32,7 @@ from headrace.coordinator.transaction.ending import (
     fence_and_abort,
 )
 from headrace.coordinator.transaction.expiry import Timer, TimerKind, due_ms, timer_for
-from headrace.coordinator.transaction.init_producer_id import (
-    Succession,
-    initialize,
-    named_producer,
-)
+from headrace.coordinator.transaction.init_producer_id import Succession, initialize, named_producer
 from headrace.coordinator.transaction.listing import described
 from headrace.coordinator.transaction.metadata import (
     TRANSACTIONS_V1,
@@ -67,14 +63,8 @@ from headrace.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnResult,
 )
 from headrace.wire.messages.describe_transactions import TransactionState as Description
-from headrace.wire.messages.end_txn import (
-    EndTxnRequest,
-    EndTxnResponse,
-)
-from headrace.wire.messages.init_producer_id import (
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-)
+from headrace.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
+from headrace.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 BATCHED_SINCE: Final = 4  # AddPartitionsToTxn: several transactions at once, sent by brokers
 NEXT_EPOCH_SINCE: Final = 5  # EndTxn: each end raises the epoch
@@ -261,7 +251,7 @@ class TransactionShard:
                     topic_results=topic_results(entry.topics, errors),
                 )
             )
-        effects.replies.append(Reply(caller.ticket, response))
+        effects.replies.append(caller.reply(response))
         return effects
 
     def _add_to_one(
@@ -283,7 +273,7 @@ class TransactionShard:
         response = AddPartitionsToTxnResponse(
             results_by_topic_v3_and_below=topic_results(request.v3_and_below_topics, errors)
         )
-        return Effects(records=records, replies=[Reply(caller.ticket, response)])
+        return Effects(records=records, replies=[caller.reply(response)])
 
     def handle_add_offsets_to_txn(
         self,
@@ -302,7 +292,7 @@ class TransactionShard:
         response = AddOffsetsToTxnResponse(
             error_code=_for_version(error, caller.version, fenced_since=2)
         )
-        return Effects(records=records, replies=[Reply(caller.ticket, response)])
+        return Effects(records=records, replies=[caller.reply(response)])
 
     def add_partitions(
         self,
@@ -407,7 +397,7 @@ def _init_producer_id_reply(
         producer_id=producer.producer_id,
         producer_epoch=producer.producer_epoch,
     )
-    return Reply(caller.ticket, response)
+    return caller.reply(response)
 
 
 def _end_txn_reply(
@@ -416,4 +406,4 @@ def _end_txn_reply(
     response = EndTxnResponse(error_code=_for_version(error, caller.version, fenced_since=2))
     if caller.version >= NEXT_EPOCH_SINCE:
         response.producer_id, response.producer_epoch = producer
-    return Reply(caller.ticket, response)
+    return caller.reply(response)

@@ -7,15 +7,12 @@ behaviour  Both fence: who is not a member of the current generation is refused,
 
 from __future__ import annotations
 
-from headrace.coordinator.effects import Caller, Effects, Reply
+from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.state import ClassicState
 from headrace.coordinator.group.effects import GroupEffects
 from headrace.errors import ClientFault, Error
-from headrace.wire.messages.heartbeat import (
-    HeartbeatRequest,
-    HeartbeatResponse,
-)
+from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 KEEPS_SESSION_BY_COMMIT = (ClassicState.STABLE, ClassicState.PREPARING_REBALANCE)
 
@@ -29,7 +26,7 @@ def handle_heartbeat(
         group.touch(group.members[request.member_id], now_ms)
         if group.state is ClassicState.PREPARING_REBALANCE:
             error = Error.REBALANCE_IN_PROGRESS
-    return Effects(replies=[Reply(caller.ticket, HeartbeatResponse(error_code=error))])
+    return Effects(replies=[caller.reply(HeartbeatResponse(error_code=error))])
 
 
 def _check(group: Membership, request: HeartbeatRequest) -> Error:

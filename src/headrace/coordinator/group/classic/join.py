@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from headrace.coordinator.effects import Caller, Effects, Reply
-from headrace.coordinator.group.answers import UNKNOWN_MEMBER, join_error
+from headrace.coordinator.group.answers import UNKNOWN_MEMBER, join_refused
 from headrace.coordinator.group.classic.member import ClassicMember
 from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.persistence import metadata_record, new_group_record
@@ -58,7 +58,7 @@ class _Join(NamedTuple):
         return f"client reason: {reason!r}" if reason else "the client gave no reason"
 
     def refuse(self, error: Error, member_id: str = UNKNOWN_MEMBER) -> None:
-        self.effects.replies.append(join_error(self.caller, error, member_id))
+        self.effects.replies.append(self.caller.reply(join_refused(error, member_id)))
 
 
 def handle_join(

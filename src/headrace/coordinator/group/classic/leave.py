@@ -7,7 +7,7 @@ behaviour  All of them leave before the group rebalances once.
 
 from __future__ import annotations
 
-from headrace.coordinator.effects import Caller, Effects, Reply
+from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.answers import UNKNOWN_MEMBER
 from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.rebalance import complete_join_if_ready, prepare_rebalance
@@ -31,7 +31,7 @@ def handle_leave(
     effects: GroupEffects = Effects()
     if group.state is ClassicState.DEAD:
         response = LeaveGroupResponse(error_code=Error.COORDINATOR_NOT_AVAILABLE)
-        effects.replies.append(Reply(caller.ticket, response))
+        effects.replies.append(caller.reply(response))
         return effects
     leaving = request.members
     if caller.version < BATCH_SINCE:
@@ -41,7 +41,7 @@ def handle_leave(
         response = LeaveGroupResponse(error_code=outcomes[0].error_code)
     else:
         response = LeaveGroupResponse(error_code=Error.NONE, members=outcomes)
-    effects.replies.append(Reply(caller.ticket, response))
+    effects.replies.append(caller.reply(response))
     gone = [outcome.member_id for outcome in outcomes if outcome.error_code == Error.NONE]
     if gone and group.state is ClassicState.PREPARING_REBALANCE:
         complete_join_if_ready(group, now_ms, effects)

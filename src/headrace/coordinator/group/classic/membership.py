@@ -12,7 +12,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from headrace.coordinator.effects import Caller, Reply
-from headrace.coordinator.group.answers import UNKNOWN_MEMBER, join_error, sync_error
+from headrace.coordinator.group.answers import UNKNOWN_MEMBER, join_refused, sync_refused
 from headrace.coordinator.group.classic.member import ClassicMember
 from headrace.coordinator.group.classic.state import TRANSITIONS, ClassicState
 from headrace.coordinator.group.effects import GroupEffects
@@ -214,13 +214,13 @@ class Membership:
         """Answer the parked JoinGroup, if there is one, with an error."""
         caller = self.take_join(member)
         if caller is not None:
-            effects.replies.append(join_error(caller, error, member_id))
+            effects.replies.append(caller.reply(join_refused(error, member_id)))
 
     def refuse_sync(self, member: ClassicMember, error: Error, effects: GroupEffects) -> None:
         """Answer the parked SyncGroup, if there is one, with an error."""
         caller, member.parked_sync = member.parked_sync, None
         if caller is not None:
-            effects.replies.append(sync_error(caller, error))
+            effects.replies.append(caller.reply(sync_refused(error)))
 
     def welcome(
         self, member: ClassicMember, caller: Caller[JoinGroupResponse]
@@ -245,7 +245,7 @@ class Membership:
                 for each in shown
             ],
         )
-        return Reply(caller.ticket, response)
+        return caller.reply(response)
 
     def assignment(
         self, member: ClassicMember, caller: Caller[SyncGroupResponse]
@@ -257,7 +257,7 @@ class Membership:
             protocol_name=self.protocol_name,
             assignment=member.assignment,
         )
-        return Reply(caller.ticket, response)
+        return caller.reply(response)
 
     # -- protocols -----------------------------------------------------------------------------
 

@@ -9,16 +9,13 @@ behaviour  Members that ask before the leader has answered are parked. The assig
 from __future__ import annotations
 
 from headrace.coordinator.effects import Caller, Effects
-from headrace.coordinator.group.answers import sync_error
+from headrace.coordinator.group.answers import sync_refused
 from headrace.coordinator.group.classic.membership import Membership
 from headrace.coordinator.group.classic.persistence import metadata_record
 from headrace.coordinator.group.classic.state import ClassicState
 from headrace.coordinator.group.effects import GroupEffects
 from headrace.errors import Error
-from headrace.wire.messages.sync_group import (
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
+from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 PROTOCOL_REQUIRED_SINCE = 5
 
@@ -30,7 +27,7 @@ def handle_sync(
     effects: GroupEffects = Effects()
     error = _check(group, request, caller)
     if error is not Error.NONE:
-        effects.replies.append(sync_error(caller, error))
+        effects.replies.append(caller.reply(sync_refused(error)))
         return effects
     member = group.members[request.member_id]
     group.pending_sync.discard(member.member_id)

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from headrace.coordinator.group.consumer.member import (
-    LEAVE_STATIC_EPOCH,
-    Member,
-)
+from headrace.coordinator.group.consumer.member import LEAVE_STATIC_EPOCH, Member
 from headrace.coordinator.group.consumer.persistence import (
     RECORDS,
     current_record,

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
-from headrace.coordinator.effects import Caller, Effects, Reply
-from headrace.coordinator.group.answers import join_error
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.group.answers import join_refused
 from headrace.coordinator.group.consumer.change import (
     Change,
     begin_dynamic,
@@ -25,10 +25,7 @@ from headrace.coordinator.group.consumer.change import (
     write_member,
 )
 from headrace.coordinator.group.consumer.fencing import remove_members
-from headrace.coordinator.group.consumer.member import (
-    UNSET_TIMEOUT_MS,
-    Member,
-)
+from headrace.coordinator.group.consumer.member import UNSET_TIMEOUT_MS, Member
 from headrace.coordinator.group.consumer.migration import (
     DISABLED,
     build_downgrade_records,
@@ -58,24 +55,15 @@ from headrace.coordinator.group.protocol import (
 from headrace.errors import ClientFault, Error
 from headrace.types import uuid_to_text
 from headrace.wire import MalformedMessage
-from headrace.wire.messages.heartbeat import (
-    HeartbeatRequest,
-    HeartbeatResponse,
-)
-from headrace.wire.messages.join_group import (
-    JoinGroupRequest,
-    JoinGroupResponse,
-)
+from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from headrace.wire.messages.leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,
     MemberIdentity,
     MemberResponse,
 )
-from headrace.wire.messages.sync_group import (
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
+from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 KNOWN_MEMBER_ID_SINCE = 4  # of JoinGroup (KIP-394)
 BATCH_LEAVE_SINCE = 3  # of LeaveGroup (KIP-345)
@@ -92,7 +80,7 @@ def handle_join(
     is_unknown = not request.member_id
     instance_id = request.group_instance_id
     if is_unknown and instance_id is None and caller.version >= KNOWN_MEMBER_ID_SINCE:
-        return Effects(replies=[join_error(caller, Error.MEMBER_ID_REQUIRED, member_id)])
+        return Effects(replies=[caller.reply(join_refused(Error.MEMBER_ID_REQUIRED, member_id))])
     if instance_id is None:
         change = begin_dynamic(group, member_id, now_ms, create=True)
     else:
@@ -113,7 +101,7 @@ def handle_join(
         expect_sync(group, change.after, now_ms)
     return Effects(
         records=change.records,
-        replies=[Reply(caller.ticket, _joined(change.after))],
+        replies=[caller.reply(_joined(change.after))],
     )
 
 
@@ -251,7 +239,7 @@ def handle_sync(
         protocol_name=request.protocol_name,
         assignment=encode_partitions(member.assigned, group.topics, version_of(metadata)),
     )
-    return Effects(replies=[Reply(caller.ticket, response)])
+    return Effects(replies=[caller.reply(response)])
 
 
 def handle_heartbeat(
@@ -272,7 +260,7 @@ def handle_heartbeat(
     ):
         error = Error.REBALANCE_IN_PROGRESS
         expect_join(group, member, now_ms)
-    return Effects(replies=[Reply(caller.ticket, HeartbeatResponse(error_code=error))])
+    return Effects(replies=[caller.reply(HeartbeatResponse(error_code=error))])
 
 
 def handle_leave(
@@ -301,9 +289,7 @@ def handle_leave(
         response = LeaveGroupResponse(error_code=outcomes[0].error_code)
     else:
         response = LeaveGroupResponse(error_code=Error.NONE, members=outcomes)
-    return Effects(
-        records=remove_members(group, gone, now_ms), replies=[Reply(caller.ticket, response)]
-    )
+    return Effects(records=remove_members(group, gone, now_ms), replies=[caller.reply(response)])
 
 
 def _leaving_member(group: Roster, identity: MemberIdentity) -> Member:

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from headrace.coordinator.group.consumer.member import (
-    Member,
-    Owned,
-)
+from headrace.coordinator.group.consumer.member import Member, Owned
 from headrace.coordinator.group.consumer.roster import Roster
 from headrace.coordinator.group.consumer.target import preferred_assignor
 from headrace.coordinator.group.modern.member import NOTHING, Target

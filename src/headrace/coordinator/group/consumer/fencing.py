@@ -13,10 +13,7 @@ from headrace.coordinator.group.consumer.migration import (
     may_downgrade_without,
     note_downgrade,
 )
-from headrace.coordinator.group.consumer.persistence import (
-    RECORDS,
-    regex_tombstone,
-)
+from headrace.coordinator.group.consumer.persistence import RECORDS, regex_tombstone
 from headrace.coordinator.group.consumer.roster import Roster
 from headrace.coordinator.group.consumer.timers import REGEX, cancel, cancel_all
 from headrace.coordinator.group.modern.subscriptions import metadata_hash

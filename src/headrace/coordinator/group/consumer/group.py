@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from headrace.coordinator.effects import AnyReply, Caller, Effects, Reply
-from headrace.coordinator.group.answers import join_error, sync_error
+from headrace.coordinator.effects import AnyReply, Caller, Effects
+from headrace.coordinator.group.answers import join_refused, sync_refused
 from headrace.coordinator.group.consumer import classic_members, heartbeat
 from headrace.coordinator.group.consumer.fencing import remove_members
 from headrace.coordinator.group.consumer.migration import (
@@ -44,22 +44,10 @@ from headrace.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from headrace.wire.messages.heartbeat import (
-    HeartbeatRequest,
-    HeartbeatResponse,
-)
-from headrace.wire.messages.join_group import (
-    JoinGroupRequest,
-    JoinGroupResponse,
-)
-from headrace.wire.messages.leave_group import (
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-)
-from headrace.wire.messages.sync_group import (
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
+from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from headrace.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from headrace.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 _LATE: Final = {
     SESSION: "it was not heard of for its session timeout",
@@ -99,7 +87,7 @@ class ConsumerGroup(Roster):
         try:
             return self._dismissing(heartbeat.handle_heartbeat(self, request, caller, now_ms))
         except ClientFault as fault:
-            return Effects(replies=[Reply(caller.ticket, heartbeat_error(fault))])
+            return Effects(replies=[caller.reply(heartbeat_error(fault))])
 
     def handle_join(
         self, request: JoinGroupRequest, caller: Caller[JoinGroupResponse], now_ms: int
@@ -108,7 +96,7 @@ class ConsumerGroup(Roster):
         try:
             return self._dismissing(classic_members.handle_join(self, request, caller, now_ms))
         except ClientFault as fault:
-            return Effects(replies=[join_error(caller, fault.error, request.member_id)])
+            return Effects(replies=[caller.reply(join_refused(fault.error, request.member_id))])
 
     def handle_sync(
         self, request: SyncGroupRequest, caller: Caller[SyncGroupResponse], now_ms: int
@@ -117,7 +105,7 @@ class ConsumerGroup(Roster):
         try:
             return classic_members.handle_sync(self, request, caller, now_ms)
         except ClientFault as fault:
-            return Effects(replies=[sync_error(caller, fault.error)])
+            return Effects(replies=[caller.reply(sync_refused(fault.error))])
 
     def handle_classic_heartbeat(
         self, request: HeartbeatRequest, caller: Caller[HeartbeatResponse], now_ms: int
@@ -127,7 +115,7 @@ class ConsumerGroup(Roster):
             return classic_members.handle_heartbeat(self, request, caller, now_ms)
         except ClientFault as fault:
             response = HeartbeatResponse(error_code=fault.error)
-            return Effects(replies=[Reply(caller.ticket, response)])
+            return Effects(replies=[caller.reply(response)])
 
     def handle_leave(
         self, request: LeaveGroupRequest, caller: Caller[LeaveGroupResponse], now_ms: int
@@ -172,7 +160,7 @@ class ConsumerGroup(Roster):
                         f"{record.key.member_id} is not a member of group {self.group_id} any more"
                     )
                     fault = ClientFault(Error.UNKNOWN_MEMBER_ID, why)
-                    effects.replies.append(Reply(held.caller.ticket, heartbeat_error(fault)))
+                    effects.replies.append(held.caller.reply(heartbeat_error(fault)))
         return effects
 
     def on_loaded(self, now_ms: int) -> None:
@@ -201,7 +189,7 @@ class ConsumerGroup(Roster):
         cancel(self, REGEX)
         held, self.held = self.held, {}
         response = heartbeat_error(ClientFault(error))
-        return [Reply(each.caller.ticket, response) for each in held.values()]
+        return [each.caller.reply(response) for each in held.values()]
 
 
 def heartbeat_error(fault: ClientFault) -> ConsumerGroupHeartbeatResponse:
@@ -231,7 +219,7 @@ def upgrade(
             check_upgrade(classic, group.settings)
         records = build_upgrade_records(classic, group.topics)
     except ClientFault as fault:
-        return Effects(replies=[Reply(caller.ticket, heartbeat_error(fault))])
+        return Effects(replies=[caller.reply(heartbeat_error(fault))])
     # The handler must see the group that these records make; they are replayed again with its own.
     for record in records[1:]:
         group.replay(record)

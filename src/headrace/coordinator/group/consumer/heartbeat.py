@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headrace.coordinator.effects import AnyReply, Caller, Effects, Reply
+from headrace.coordinator.effects import AnyReply, Caller, Effects
 from headrace.coordinator.group.consumer.change import (
     Change,
     begin_dynamic,
@@ -36,11 +36,7 @@ from headrace.coordinator.group.consumer.member import (
 )
 from headrace.coordinator.group.consumer.persistence import current_record
 from headrace.coordinator.group.consumer.roster import Roster
-from headrace.coordinator.group.consumer.timers import (
-    HOLD,
-    REBALANCE,
-    cancel,
-)
+from headrace.coordinator.group.consumer.timers import HOLD, REBALANCE, cancel
 from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.modern.member import JOIN_EPOCH, LEAVE_EPOCH, Target
 from headrace.coordinator.group.modern.state import MemberState
@@ -75,7 +71,7 @@ def handle_heartbeat(
             member_epoch=request.member_epoch,
             heartbeat_interval_ms=0,
         )
-        return Effects(records=records, replies=[Reply(caller.ticket, response)])
+        return Effects(records=records, replies=[caller.reply(response)])
     change = _begin(group, request, now_ms)
     change.after = _updated(change.before, request, caller)
     reported = owned_from(request.topic_partitions)
@@ -221,7 +217,7 @@ def _answered(
         # The member has lost patience, or the network says everything twice. Nobody knows which of
         # the two requests the member waits for, so neither may be the only one that tells it news.
         cancel(group, HOLD, member_id)
-        return [Reply(held.caller.ticket, response), Reply(caller.ticket, response)]
+        return [held.caller.reply(response), caller.reply(response)]
     if held is not None:
         until_ms = held.until_ms
     if now_ms < until_ms and _waits_empty_handed(change, request):
@@ -229,7 +225,7 @@ def _answered(
         group.timers.set(TimerKey(HOLD, group.group_id, member_id), until_ms)
         return []
     cancel(group, HOLD, member_id)
-    return [Reply(caller.ticket, response)]
+    return [caller.reply(response)]
 
 
 def _waits_empty_handed(change: Change, request: ConsumerGroupHeartbeatRequest) -> bool:

@@ -12,10 +12,7 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from headrace.coordinator.effects import StateRecord
-from headrace.coordinator.group.consumer.member import (
-    Member,
-    Owned,
-)
+from headrace.coordinator.group.consumer.member import Member, Owned
 from headrace.coordinator.group.consumer.persistence import (
     RECORDS,
     current_record,

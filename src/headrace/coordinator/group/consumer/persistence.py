@@ -7,10 +7,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from headrace.coordinator.effects import StateRecord
-from headrace.coordinator.group.consumer.member import (
-    Member,
-    Owned,
-)
+from headrace.coordinator.group.consumer.member import Member, Owned
 from headrace.coordinator.group.modern.persistence import ModernRecords
 from headrace.coordinator.group.modern.state import MemberState
 from headrace.coordinator.group.records import (

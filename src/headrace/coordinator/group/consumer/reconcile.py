@@ -11,10 +11,7 @@ from collections.abc import Callable, Set
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
-from headrace.coordinator.group.consumer.member import (
-    Member,
-    Owned,
-)
+from headrace.coordinator.group.consumer.member import Member, Owned
 from headrace.coordinator.group.modern.member import Target
 from headrace.coordinator.group.modern.state import MemberState
 from headrace.errors import ClientFault, Error

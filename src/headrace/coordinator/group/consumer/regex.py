@@ -19,9 +19,7 @@ from headrace.coordinator.group.consumer.persistence import (
     regex_tombstone,
 )
 from headrace.coordinator.group.consumer.roster import Roster
-from headrace.coordinator.group.consumer.timers import (
-    REGEX,
-)
+from headrace.coordinator.group.consumer.timers import REGEX
 from headrace.coordinator.group.modern.subscriptions import metadata_hash
 from headrace.coordinator.group.modern.timers import TimerKey
 from headrace.coordinator.group.records import GroupRecord

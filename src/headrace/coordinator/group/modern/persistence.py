@@ -15,14 +15,14 @@ from headrace.coordinator.group.modern.records import (
     TargetAssignmentMetadataValue,
     TargetPartitions,
 )
-from headrace.coordinator.group.records import GroupKey, GroupRecord, GroupValue
+from headrace.coordinator.group.records import GroupKey, GroupRecord
 
 
 class ModernRecords(NamedTuple):
     """The keys of one kind of group, and the value of its epoch."""
 
     group_key: Callable[..., GroupKey]
-    group_value: Callable[..., GroupValue]
+    group_value: Callable[..., object]
     target_epoch_key: Callable[..., GroupKey]
     member_key: Callable[..., GroupKey]
     target_key: Callable[..., GroupKey]

@@ -10,16 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from headrace.coordinator.effects import (
-    Caller,
-    Effects,
-    Reply,
-)
-from headrace.coordinator.group.effects import (
-    GroupEffects,
-    ShareStatesBegin,
-    ShareStatesChange,
-)
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.group.effects import GroupEffects, ShareStatesBegin, ShareStatesChange
 from headrace.coordinator.group.modern.member import JOIN_EPOCH
 from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.settings import GroupSettings
@@ -99,7 +91,7 @@ class ShareGroups:
                 member_epoch=0,
                 heartbeat_interval_ms=0,
             )
-            return Effects(replies=[Reply(caller.ticket, response)])
+            return Effects(replies=[caller.reply(response)])
         self._groups[request.group_id] = group
         return effects
 
@@ -132,7 +124,7 @@ class ShareGroups:
             answer = self._group(group_id, create=False).describe()
         except ClientFault as fault:
             answer = refused_description(group_id, fault.error, fault.message or None)
-        return Effects(replies=[Reply(caller.ticket, answer)])
+        return Effects(replies=[caller.reply(answer)])
 
     def handle_alter_offsets(
         self,
@@ -148,7 +140,7 @@ class ShareGroups:
             response = AlterShareGroupOffsetsResponse(
                 error_code=fault.error, error_message=fault.message or None, responses=[]
             )
-            return Effects(replies=[Reply(caller.ticket, response)])
+            return Effects(replies=[caller.reply(response)])
         if effects.records:
             self._groups[request.group_id] = group
         return effects
@@ -167,7 +159,7 @@ class ShareGroups:
             response = DeleteShareGroupOffsetsResponse(
                 error_code=fault.error, error_message=fault.message or None, responses=[]
             )
-            return Effects(replies=[Reply(caller.ticket, response)])
+            return Effects(replies=[caller.reply(response)])
 
     def _empty_group(self, group_id: str, *, create: bool) -> ShareGroup:
         if not group_id:

@@ -14,27 +14,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from headrace.coordinator.effects import Caller, Effects, Reply
+from headrace.coordinator.effects import Caller, Effects
 from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.modern.member import JOIN_EPOCH, LEAVE_EPOCH, Target
 from headrace.coordinator.group.modern.subscriptions import metadata_hash
 from headrace.coordinator.group.modern.timers import TimerKey
 from headrace.coordinator.group.records import GroupRecord
-from headrace.coordinator.group.share.initialization import (
-    begin,
-    is_repetition,
-    missing_partitions,
-)
+from headrace.coordinator.group.share.initialization import begin, is_repetition, missing_partitions
 from headrace.coordinator.group.share.member import ShareMember
-from headrace.coordinator.group.share.persistence import (
-    current_record,
-    member_record,
-)
+from headrace.coordinator.group.share.persistence import current_record, member_record
 from headrace.coordinator.group.share.roster import ShareRoster
-from headrace.coordinator.group.share.target import (
-    assign,
-    is_stale,
-)
+from headrace.coordinator.group.share.target import assign, is_stale
 from headrace.errors import ClientFault, Error
 from headrace.wire.messages.share_group_heartbeat import (
     Assignment,
@@ -63,7 +53,7 @@ def handle_heartbeat(
             heartbeat_interval_ms=0,
         )
         records = remove_member(group, request.member_id)
-        return Effects(records=records, replies=[Reply(caller.ticket, response)])
+        return Effects(records=records, replies=[caller.reply(response)])
     before = _begin(group, request)
     after = _updated(before, request, caller)
     members = {**group.members, after.member_id: after}
@@ -93,7 +83,7 @@ def handle_heartbeat(
         heartbeat_interval_ms=_interval_ms(group, group_epoch, epoch, now_ms),
         assignment=_assignment(moved.assigned) if tells else None,
     )
-    effects.replies.append(Reply(caller.ticket, response))
+    effects.replies.append(caller.reply(response))
     return effects
 
 

@@ -12,14 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 from uuid import UUID
 
-from headrace.coordinator.effects import (
-    Effects,
-)
-from headrace.coordinator.group.effects import (
-    GroupEffects,
-    ShareStatesBegin,
-    ShareStatesEnd,
-)
+from headrace.coordinator.effects import Effects
+from headrace.coordinator.group.effects import GroupEffects, ShareStatesBegin, ShareStatesEnd
 from headrace.coordinator.group.share.partitions import TopicShare
 from headrace.coordinator.group.share.roster import ShareRoster
 from headrace.errors import Error

@@ -9,16 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from headrace.coordinator.effects import (
-    Caller,
-    Effects,
-    Reply,
-)
-from headrace.coordinator.group.effects import (
-    GroupEffects,
-    ShareStatesBegin,
-    ShareStatesEnd,
-)
+from headrace.coordinator.effects import Caller, Effects
+from headrace.coordinator.group.effects import GroupEffects, ShareStatesBegin, ShareStatesEnd
 from headrace.coordinator.group.share.partitions import TopicShare
 from headrace.coordinator.group.share.persistence import group_tombstones
 from headrace.coordinator.group.share.roster import ShareRoster
@@ -70,7 +62,7 @@ def alter_offsets(
         if topic_id is not None:
             numbers = frozenset(each.partition for each in starts if each.topic_id == topic_id)
             shares[topic_id] = TopicShare(topic.topic_name, numbers)
-    reply = Reply(caller.ticket, AlterShareGroupOffsetsResponse(responses=answers))
+    reply = caller.reply(AlterShareGroupOffsetsResponse(responses=answers))
     if not starts:
         return Effects(replies=[reply])
     epoch = group.group_epoch + 1
@@ -125,7 +117,7 @@ def delete_offsets(
         else:
             to_end[topic_id] = name
             held |= _held(group, topic_id, name)
-    reply = Reply(caller.ticket, DeleteShareGroupOffsetsResponse(responses=answers))
+    reply = caller.reply(DeleteShareGroupOffsetsResponse(responses=answers))
     if not to_end:
         return Effects(replies=[reply])
     _note_ending(group, to_end)
@@ -150,7 +142,7 @@ def delete_group(group: ShareRoster, caller: Caller[DeletableGroupResult]) -> Gr
     answer = DeletableGroupResult(group_id=group.group_id, error_code=Error.NONE)
     return Effects(
         records=[known.end(names).to_record(group.group_id)],
-        sends=[ShareStatesEnd(group.group_id, frozenset(held), Reply(caller.ticket, answer))],
+        sends=[ShareStatesEnd(group.group_id, frozenset(held), caller.reply(answer))],
     )
 
 

@@ -14,9 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
-from headrace.coordinator.effects import (
-    StateRecord,
-)
+from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.share_records import (
     ShareGroupStatePartitionMetadataKey,

@@ -16,11 +16,7 @@ from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.group.share.member import ShareMember
 from headrace.coordinator.group.share.partitions import StatePartitions, from_value
-from headrace.coordinator.group.share.persistence import (
-    RECORDS,
-    with_assignment,
-    with_metadata,
-)
+from headrace.coordinator.group.share.persistence import RECORDS, with_assignment, with_metadata
 from headrace.coordinator.group.share_records import (
     ShareGroupCurrentMemberAssignmentKey,
     ShareGroupCurrentMemberAssignmentValue,
