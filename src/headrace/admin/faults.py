@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from headrace.client.faults import error_named
-from headrace.errors import Error, HeadraceError
+from headrace.client.connection import ConnectionLost, NotKafka, Unreachable, Unsupported
+from headrace.client.faults import (
+    AuthenticationFailed,
+    BrokerRefused,
+    NoBroker,
+    TimedOut,
+    UnknownTopic,
+    error_named,
+)
+from headrace.errors import ConfigError, Error, HeadraceError
 
 IN_ONE_REQUEST: Final = "create at most 10,000 partitions, and add more with topic alter"
+_LOOK: Final = 'find the cause with "headrace doctor"'
 _REMEDIES: Final = {
     Error.TOPIC_ALREADY_EXISTS: "add --if-not-exists, or change it with topic alter",
     Error.UNKNOWN_TOPIC_OR_PARTITION: 'see "headrace topic list"',
@@ -30,12 +39,29 @@ _REMEDIES: Final = {
     Error.INVALID_PRODUCER_EPOCH: "the transaction has ended in the meantime; list it again",
     Error.CONCURRENT_TRANSACTIONS: "its transaction is still being ended; try again",
     Error.INVALID_TRANSACTION_TIMEOUT: "lower -X transaction.timeout.ms",
-    Error.COORDINATOR_NOT_AVAILABLE: 'find the cause with "headrace doctor"',
+    Error.COORDINATOR_NOT_AVAILABLE: _LOOK,
+    Error.BROKER_NOT_AVAILABLE: _LOOK,
+    Error.NETWORK_EXCEPTION: _LOOK,
+    Error.REQUEST_TIMED_OUT: _LOOK,
+    Error.SASL_AUTHENTICATION_FAILED: "check sasl.username and sasl.password given with -X",
     Error.TOPIC_AUTHORIZATION_FAILED: "the user needs a permission for this topic",
     Error.GROUP_AUTHORIZATION_FAILED: "the user needs a permission for this group",
     Error.CLUSTER_AUTHORIZATION_FAILED: "the user needs a permission for the cluster",
     Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "the user needs a permission for this id",
 }
+
+
+_OF_CLIENT: Final[tuple[tuple[type[HeadraceError], Error], ...]] = (
+    (UnknownTopic, Error.UNKNOWN_TOPIC_OR_PARTITION),
+    (AuthenticationFailed, Error.SASL_AUTHENTICATION_FAILED),
+    (Unsupported, Error.UNSUPPORTED_VERSION),
+    (NoBroker, Error.BROKER_NOT_AVAILABLE),
+    (Unreachable, Error.BROKER_NOT_AVAILABLE),
+    (NotKafka, Error.BROKER_NOT_AVAILABLE),
+    (ConfigError, Error.BROKER_NOT_AVAILABLE),
+    (TimedOut, Error.REQUEST_TIMED_OUT),
+    (ConnectionLost, Error.NETWORK_EXCEPTION),
+)
 
 
 class Refused(HeadraceError):
@@ -59,7 +85,15 @@ def in_words(error: Error) -> str:
     return f"the broker answers {error.name}"
 
 
-def remedy_of(error: Error, said: str) -> str:
+def error_of(error: HeadraceError) -> Error:
+    """What a broker refused with, or what Kafka calls that with which the client gave up."""
+    if isinstance(error, Refused | BrokerRefused):
+        return error.error
+    named = (name for kind, name in _OF_CLIENT if isinstance(error, kind))
+    return next(named, Error.UNKNOWN_SERVER_ERROR)
+
+
+def remedy_of(error: Error, said: str = "") -> str:
     """What to do about an error that a broker gave with these words."""
     if error is Error.POLICY_VIOLATION and "partition" in said:
         return IN_ONE_REQUEST

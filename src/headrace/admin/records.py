@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from headrace.admin.client import Admin
-from headrace.admin.faults import Fault
+from headrace.admin.faults import Fault, error_of
 from headrace.admin.views import by_topic
 from headrace.client.connection import Connection
 from headrace.client.faults import BrokerRefused, TimedOut, UnknownTopic, error_named
@@ -62,12 +62,8 @@ def offset_at(admin: Admin, place: TopicPartition, time_ms: int) -> FoundOffset 
     """Like `offsets_at` for one partition that may not answer."""
     try:
         return offsets_at(admin, [place], time_ms)[place]
-    except BrokerRefused as error:
-        return Fault(error.error, str(error))
-    except UnknownTopic as error:
-        return Fault(Error.UNKNOWN_TOPIC_OR_PARTITION, str(error))
-    except TimedOut as error:
-        return Fault(Error.REQUEST_TIMED_OUT, str(error))
+    except (BrokerRefused, UnknownTopic, TimedOut) as error:
+        return Fault(error_of(error), str(error))
 
 
 def delete_records(

@@ -6,11 +6,10 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 from headrace.admin.client import Admin
-from headrace.admin.faults import Fault, raise_for
+from headrace.admin.faults import Fault, fault_in, raise_for
 from headrace.admin.groups import GroupListing, list_groups, places_in, the_group
 from headrace.admin.routing import at_coordinator, coordinator_of
 from headrace.admin.views import by_topic
-from headrace.client.faults import error_named
 from headrace.types import TopicPartition
 
 SHARE: Final = "Share"
@@ -118,10 +117,10 @@ def move_share_group(
     ]
     answer = _whole(admin, group, AlterShareGroupOffsetsRequest(group_id=group, topics=topics))
     return {
-        TopicPartition(topic.topic_name, each.partition_index): _fault(each)
+        TopicPartition(topic.topic_name, each.partition_index): fault
         for topic in answer.responses
         for each in topic.partitions
-        if each.error_code
+        if (fault := fault_in(each.error_code, each.error_message)) is not None
     }
 
 
@@ -136,7 +135,9 @@ def forget_share_topics(
 
     asked = [DeleteShareGroupOffsetsRequestTopic(topic_name=name) for name in sorted(topics)]
     answer = _whole(admin, group, DeleteShareGroupOffsetsRequest(group_id=group, topics=asked))
-    return {each.topic_name: _fault(each) if each.error_code else None for each in answer.responses}
+    return {
+        each.topic_name: fault_in(each.error_code, each.error_message) for each in answer.responses
+    }
 
 
 def _whole(admin: Admin, group: str, request: Any) -> Any:
@@ -144,7 +145,3 @@ def _whole(admin: Admin, group: str, request: Any) -> Any:
     answer = at_coordinator(admin, group, request)
     raise_for(answer.error_code, answer.error_message)
     return answer
-
-
-def _fault(each: Any) -> Fault:
-    return Fault(error_named(each.error_code), each.error_message or "")

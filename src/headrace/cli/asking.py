@@ -9,13 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from headrace.admin.client import Admin
-from headrace.admin.faults import IN_ONE_REQUEST, Refused, remedy_of
+from headrace.admin.faults import IN_ONE_REQUEST, Refused, error_of, remedy_of
 from headrace.admin.views import TopicView
 from headrace.cli.failures import Failure, did_you_mean
 from headrace.cli.reach import reach
 from headrace.cli.target import Target
-from headrace.client.connection import ConnectionLost, Unreachable, Unsupported
-from headrace.client.faults import AuthenticationFailed, BrokerRefused, NoBroker, TimedOut
+from headrace.client.faults import BrokerRefused
 from headrace.client.settings import client_settings
 from headrace.errors import Error, HeadraceError
 from headrace.wire.faults import UnencodableMessage
@@ -50,19 +49,14 @@ def explained(subject: str = "") -> Iterator[None]:
 def _failure(error: HeadraceError, subject: str) -> Failure:
     if isinstance(error, Refused):
         return failure_of(error.error, error.said, subject)
-    if isinstance(error, Unsupported):
-        return Failure(str(error), remedy_of(Error.UNSUPPORTED_VERSION, ""))
-    if isinstance(error, AuthenticationFailed):
-        return Failure(str(error), "check sasl.username and sasl.password given with -X")
-    if isinstance(error, Unreachable | ConnectionLost | NoBroker | TimedOut):
-        return Failure(str(error), 'find the cause with "headrace doctor"')
+    if isinstance(error, BrokerRefused):
+        return failure_of(error.error, "", subject)
     if isinstance(error, UnencodableMessage):
         # Numbers that no request can hold.
         remedy = "use fewer replicas" if "replication" in str(error) else IN_ONE_REQUEST
         return Failure(f"the client rejects the request ({error})", remedy)
-    if isinstance(error, BrokerRefused):
-        return failure_of(error.error, "", subject)
-    return Failure(f"{subject}: {error}" if subject else str(error))
+    named = error_of(error)
+    return Failure(str(error), "" if named is Error.UNKNOWN_SERVER_ERROR else remedy_of(named))
 
 
 def failure_of(error: Error, said: str, subject: str) -> Failure:

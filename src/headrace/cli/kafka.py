@@ -120,8 +120,8 @@ def _remedies() -> dict[int, str]:
 
     return {
         KafkaError._UNKNOWN_PARTITION: 'see "headrace topic describe NAME" for the partitions',
-        KafkaError._UNSUPPORTED_FEATURE: remedy_of(Error.UNSUPPORTED_VERSION, ""),
-        KafkaError._AUTHENTICATION: "check sasl.username and sasl.password given with -X",
+        KafkaError._UNSUPPORTED_FEATURE: remedy_of(Error.UNSUPPORTED_VERSION),
+        KafkaError._AUTHENTICATION: remedy_of(Error.SASL_AUTHENTICATION_FAILED),
         KafkaError._SSL: "check ssl.ca.location given with -X",
     }
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from headrace.admin.faults import Refused
-from headrace.client.connection import Unsupported
-from headrace.client.faults import AuthenticationFailed, BrokerRefused, UnknownTopic
+from headrace.admin.faults import error_of
 from headrace.errors import Error, HeadraceError
 from headrace.rest import errors
 from headrace.rest.errors import RestError
@@ -73,16 +71,12 @@ def rest_error(error: KafkaError) -> RestError:
 
 def of_client(error: HeadraceError) -> RestError:
     """What to answer where our own client gave up, or a broker refused its question."""
-    text = str(error)
     if isinstance(error, RestError):
         return error
-    if isinstance(error, Refused | BrokerRefused):
-        return _answer(error.error, text)
-    if isinstance(error, UnknownTopic):
-        return errors.topic_not_found()
-    if isinstance(error, AuthenticationFailed):
-        return errors.kafka_unauthenticated(text)
-    return errors.kafka_error(text, retriable=not isinstance(error, Unsupported))
+    named = error_of(error)
+    if named is Error.BROKER_NOT_AVAILABLE:
+        return errors.kafka_error(str(error), retriable=True)
+    return _answer(named, str(error))
 
 
 def _answer(code: int, text: str) -> RestError:

@@ -8,18 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from headrace.admin.faults import Refused
-from headrace.client.connection import ConnectionLost, NotKafka, Unreachable, Unsupported
-from headrace.client.faults import (
-    AuthenticationFailed,
-    BrokerRefused,
-    NoBroker,
-    OffsetOutOfRange,
-    TimedOut,
-    UnknownTopic,
-    error_named,
-)
-from headrace.errors import ConfigError, Error, HeadraceError
+from headrace.admin.faults import Refused, error_of
+from headrace.client.connection import ConnectionLost
+from headrace.client.faults import BrokerRefused, OffsetOutOfRange, TimedOut, error_named
+from headrace.errors import Error, HeadraceError
 from headrace.rest.errors import (
     KAFKA_AUTHENTICATION,
     KAFKA_AUTHORIZATION,
@@ -107,29 +99,22 @@ def of_librdkafka(code: int, message: str) -> RestError:
 
 
 def of_client(error: HeadraceError) -> RestError:
-    """What to answer where our client gave up."""
+    """What to answer where our client gave up, or a broker refused its question."""
     text = str(error)
     if isinstance(error, RestError):
         return error
-    if isinstance(error, Refused):
-        # Of an unknown topic clients know our text.
-        is_unknown = error.error is Error.UNKNOWN_TOPIC_OR_PARTITION
-        return of_code(error.error, None if is_unknown else error.said)
-    if isinstance(error, BrokerRefused):
-        return of_code(error.error, text)
-    if isinstance(error, UnknownTopic):
-        return of_code(Error.UNKNOWN_TOPIC_OR_PARTITION)
     if isinstance(error, OffsetOutOfRange):
         return RestError(416, 41601, text)
-    if isinstance(error, AuthenticationFailed):
-        return RestError(401, KAFKA_AUTHENTICATION, text)
-    if isinstance(error, Unsupported):
-        return of_code(Error.UNSUPPORTED_VERSION, text)
-    if isinstance(error, NoBroker | Unreachable | NotKafka | ConfigError):
-        return RestError(503, BROKER_NOT_AVAILABLE, text)
     if isinstance(error, TimedOut | ConnectionLost):
         return RestError(503, KAFKA_RETRIABLE_ERROR, text)
-    return RestError(500, KAFKA_ERROR, text)
+    named = error_of(error)
+    if named is Error.UNKNOWN_TOPIC_OR_PARTITION:
+        return of_code(named)
+    if isinstance(error, Refused):
+        return of_code(named, error.said)
+    if named is Error.UNKNOWN_SERVER_ERROR and not isinstance(error, BrokerRefused):
+        return RestError(500, KAFKA_ERROR, text)
+    return of_code(named, text)
 
 
 def not_found(message: str) -> RestError:
