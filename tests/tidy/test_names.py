@@ -98,6 +98,7 @@ def test_no_dead_names() -> None:
     """A name that nothing but its own definition mentions is deleted."""
     pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), ROOT / "pyproject.toml"]
     programs = [*(ROOT / "examples").rglob("*.py"), *(ROOT / "docs").glob("*.py")]
+    programs += (ROOT / "src").rglob("*.java")
     words: Counter[str] = Counter()
     for path in (*SOURCES, *programs, *pages):
         words.update(WORD.findall(path.read_text()))

@@ -19,6 +19,7 @@ OP: Final = 0
 COLUMN: Final = 1
 A: Final = 2
 B: Final = 3
+INSTRUCTION_FIELDS: Final = 4
 
 # Numbers that are written as zigzag varints, of the writer's type into a column of the reader's.
 INT_TO_INT32: Final = 0
@@ -103,6 +104,8 @@ SHIFT: Final = 0  # digits that are appended to the number; if it is negative, d
 BOUND_HIGH: Final = 1
 BOUND_LOW: Final = 2
 DECIMAL_FIELDS: Final = 3
+MAX_DECIMAL_BITS: Final = 127
+"""Of the magnitude, as it is read."""
 
 MICROS_OF_A_DAY: Final = 86_400_000_000
 MAX_DEPTH: Final = 512
