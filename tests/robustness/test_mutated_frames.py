@@ -32,7 +32,7 @@ from headrace.wire.schema import FieldSpec, fields_of, info
 from headrace.wire.types import UUID_KIND, Blob, Text
 from tests.robustness.memory import rss_mb
 
-FRAMES = int(os.environ.get("HEADRACE_FRAMES", "60000"))
+FRAMES = int(os.environ.get("HEADRACE_FRAMES", "20000"))
 _PATIENCE_S = 0.2
 _WINDOW = 8
 _ATTACKERS = 8  # Some frames ask the broker to wait, and hold their connection up.

@@ -92,7 +92,7 @@ def run_command(master: str, bootstrap: str, folder: Path, java_options: str) ->
     return [sys.executable, "-m", "headrace", "run", pipeline, *words, *pairs]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(600)
 @pytest.mark.spec("book1:S-01", "book1:S-02", "book1:S-03", "book1:S-05")
 def test_a_lost_worker_changes_nothing(tmp_path: Path, quick_start: str) -> None:

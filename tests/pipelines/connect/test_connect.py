@@ -131,7 +131,7 @@ def run_program(folder: Path, quick_start: str) -> subprocess.CompletedProcess[s
     return done
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(1200)
 def test_a_client_of_a_connect_server(tmp_path: Path, quick_start: str) -> None:
     """It writes a topic, copies it by a streaming query, reads and decodes what arrived.

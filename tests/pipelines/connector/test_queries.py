@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from tests.generated import examples
 from tests.pipelines.connector.comparison import OURS, SPARKS
 from tests.pipelines.source.topics import TIMEOUT_S, Topics
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.timeout(600)
 
-SEEDS: Final = range(2)
+SEEDS: Final = range(examples(1))
 QUERIES: Final = 6
 PARTITIONS: Final = 3
 FIRST_MS: Final = 1_700_000_000_000
@@ -82,6 +83,7 @@ class Author:
         return chance.choice(atoms)
 
 
+@pytest.mark.seeds
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_same_rows_whatever_was_asked_before(
