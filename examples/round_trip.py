@@ -53,7 +53,7 @@ def metered(title: str, total: int) -> Iterator[Callable[[int], None]]:
 
 def create_topic(servers: str, partitions: int) -> None:
     admin: Any = import_module("confluent_kafka.admin")
-    client = admin.AdminClient({"bootstrap.servers": servers})
+    client = admin.AdminClient({"bootstrap.servers": servers, "log_level": 0})
     client.create_topics([admin.NewTopic(TOPIC, partitions, 1)])[TOPIC].result(_STALL_S)
 
 
