@@ -50,8 +50,8 @@ labs: setup-dev ## Short exercises that check their outcome; ARGS="lego single_n
 test: setup-dev ## Run every test, two files at a time; SEED=2 in another order, JOBS=0 in this process.
 	$(BIN)/python -m pytest --randomly-seed=$(SEED) --durations 25 -n $(JOBS) --dist loadfile $(ARGS)
 
-thorough: setup-dev ## What `make test` has a sample of: more seeds, examples, versions, clients. An hour.
-	HEADRACE_THOROUGH=1 $(BIN)/python -m pytest -m "thorough or hypothesis or seeds" -n $(JOBS) --dist loadfile $(ARGS)
+thorough: setup-dev ## What `make test` has a sample of: more seeds, examples, versions; takes hours.
+	HEADRACE_THOROUGH=1 $(BIN)/python -m pytest -m "thorough or hypothesis or seeds" --timeout 3600 -n $(JOBS) --dist loadfile $(ARGS)
 
 check: setup-dev ## Format, lint, types, layers.
 	$(BIN)/ruff format --check .

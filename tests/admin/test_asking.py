@@ -68,7 +68,7 @@ def test_a_controller_that_has_moved_is_looked_for_again() -> None:
 
 
 def test_a_refusal_has_the_words_of_the_broker() -> None:
-    """And the error itself, for those who tell them apart."""
+    """And the error itself, for callers that handle one of them."""
     admin = Canned(created(Error.TOPIC_ALREADY_EXISTS, "Topic 'orders' already exists."))
     with pytest.raises(Refused, match="already exists") as refused:
         admin.create("orders")
@@ -94,7 +94,7 @@ def test_acls_are_found() -> None:
 
 
 def test_acls_are_created() -> None:
-    """In one request; the first that is refused is told."""
+    """In one request; the first refusal is raised."""
     done = AclCreationResult(error_code=0, error_message=None)
     failed = AclCreationResult(error_code=Error.SECURITY_DISABLED, error_message="No Authorizer")
     create_acls(Canned(CreateAclsResponse(results=[done])), [ALICE])

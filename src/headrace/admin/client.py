@@ -72,7 +72,7 @@ class Admin(AbstractContextManager["Admin"]):
     # -- asking -----------------------------------------------------------------------------------
 
     def ask(self, request: Any) -> Any:
-        """The answer of the controller, or of whoever answers if it cannot be reached."""
+        """The answer of the controller, or of another broker if it cannot be reached."""
         deadline = self.cluster.deadline(f"asking {type(request).__name__}")
         try:
             return self.cluster.call(self._find_controller(deadline), request, deadline)
@@ -117,7 +117,7 @@ class Admin(AbstractContextManager["Admin"]):
                 deadline.rest(error)
 
     def ask_owner(self, kind: int, name: str, request: Any) -> Any:
-        """The answer of the broker whose settings these are, if it lives; else of whoever answers.
+        """The answer of the broker whose settings these are, if it is alive; else of any.
 
         The empty name of a broker stands for all of them.
         """

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from headrace.records.batch import BatchHeader, read_header
+from headrace.records.batch import HEADER_SIZE, BatchHeader, read_header
 from headrace.types import Buffer
-
-_SMALLEST_HEADER = 61
 
 
 class Copy(NamedTuple):
@@ -73,7 +71,7 @@ def compare(copies: Mapping[int, Copy]) -> Compared:
 def _headers(copy: Copy) -> Iterator[BatchHeader]:
     """The whole batches below the high watermark; a fetch may end within one."""
     position = 0
-    while position + _SMALLEST_HEADER <= len(copy.records):
+    while position + HEADER_SIZE <= len(copy.records):
         header = read_header(copy.records, position)
         position += header.size
         if position > len(copy.records) or header.last_offset >= copy.high_watermark:

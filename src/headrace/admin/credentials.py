@@ -19,7 +19,7 @@ _SALT_BYTES: Final = 18
 
 
 class Password(NamedTuple):
-    """What a user shall sign in with."""
+    """A password to set."""
 
     text: str
     iterations: int = MIN_ITERATIONS

@@ -47,7 +47,7 @@ class PartitionView(NamedTuple):
 
 
 class TopicView(NamedTuple):
-    """A topic; the operations that the asker may do are a bit set, None if nobody asked."""
+    """A topic; `operations` is the bit set of what the client may do, None if not requested."""
 
     name: str
     id: UUID

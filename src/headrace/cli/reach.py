@@ -141,7 +141,7 @@ def read_brokers(target: Target, address: Address) -> dict[int, Address]:
 
 
 def read_metadata(target: Target, address: Address) -> MetadataResponse:
-    """What the broker at this address tells of its cluster to those who do not sign in."""
+    """What the broker at this address answers about its cluster without authentication."""
     tls = trust_anyone() if target.tls else None
     with Connection(*address, timeout_s=TIMEOUT_S, tls=tls) as connection:
         answer: MetadataResponse = connection.call(MetadataRequest(topics=[]))

@@ -205,8 +205,8 @@ class _Writing:
             self._ops.append(Delete(layout.config_path(owner), ANY_VERSION))
 
     def _set_config(self, owner: ConfigOwner, configs: dict[str, str]) -> None:
-        """A transient owner without settings has no node: groups come and go, and nobody tidies
-        up. The node of a user stays while there may be others below it.
+        """A transient owner without settings has no node, so that the nodes of groups that are gone
+        do not accumulate. The node of a user stays while there may be others below it.
         """
         path, data = layout.config_path(owner), layout.encode_configs(configs)
         version = self._config_version(owner)

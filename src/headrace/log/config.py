@@ -1,7 +1,7 @@
 """The settings of one log, as values: Kafka's topic-level keys with dots written as underscores.
 
 Where a value comes from (topic, broker, built-in default) is decided elsewhere, and so is what the
-defaults are; the log only reads the outcome, and reads it anew at every append.
+defaults are; the log reads the outcome, at every append.
 """
 
 from __future__ import annotations

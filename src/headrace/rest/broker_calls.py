@@ -22,7 +22,7 @@ from headrace.rest.v3 import faults
 T = TypeVar("T")
 
 MAX_WAITING: Final = 256
-"""Questions that may wait for a thread; more are told to come back later."""
+"""Questions that may wait for a thread; further ones are answered 429."""
 
 
 class BrokerCalls:

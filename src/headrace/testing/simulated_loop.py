@@ -25,7 +25,7 @@ _MOST_AWAITS: Final = 20
 
 
 class Threads(Protocol):
-    """What stands for a thread pool: whoever does the work says how long it takes."""
+    """A thread pool on simulated time; the implementation decides how long work takes."""
 
     def run(self, loop: SimulatedLoop, work: Callable[[], T], done: asyncio.Future[T]) -> None: ...
 

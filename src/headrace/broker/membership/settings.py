@@ -1,8 +1,8 @@
 """The settings of this broker, of topics and of groups as they are now.
 
-They are the file's under what the image says; whoever changes the image calls `refresh` or
-`forget_group`, and whoever uses a setting asks here each time. How a change becomes true is not
-known here.
+Dynamic settings of the image override those of the file. `refresh` or `forget_group` is called
+after each change of the image; users of a setting read it here each time. How a change is made is
+not known here.
 """
 
 from __future__ import annotations

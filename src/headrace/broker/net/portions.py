@@ -97,5 +97,5 @@ class Portions:
 
 
 def _name_of(item: object) -> object:
-    """What tells an item from others: itself, or the name and the id of a topic."""
+    """The identity of an item: itself, or the name and the id of a topic."""
     return item if isinstance(item, str) else _NAME_AND_ID(item)

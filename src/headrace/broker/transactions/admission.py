@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from headrace.coordinator.transaction.metadata import TransactionMetadata
     from headrace.wire.messages.produce import ProduceRequest, TopicProduceData
 
-# The coordinator cannot tell now; the producer shall come again, which every client does for this.
+# Transient: the producer gets NOT_ENOUGH_REPLICAS, which every client retries.
 _AGAIN: Final = (
     Error.CONCURRENT_TRANSACTIONS,
     Error.COORDINATOR_LOAD_IN_PROGRESS,
@@ -125,7 +125,7 @@ def as_told_to_producer(error: Error, *, knows_abortable: bool) -> Error:
 def as_told_to_committer(error: Error, *, knows_abortable: bool) -> Error:
     """The error of a coordinator in the words that TxnOffsetCommit has for it."""
     if error in (Error.CONCURRENT_TRANSACTIONS, Error.NOT_COORDINATOR, Error.NETWORK_EXCEPTION):
-        # Committers come again for this without looking for their coordinator anew.
+        # Clients retry this without a new look-up of their coordinator.
         return Error.COORDINATOR_LOAD_IN_PROGRESS
     if error is Error.UNKNOWN_TOPIC_OR_PARTITION:
         return Error.COORDINATOR_NOT_AVAILABLE

@@ -34,10 +34,10 @@ class Outbox(Generic[L]):
         letter = waiting.get(key)
         if letter is None:
             letter = waiting[key] = new()
-            if broker_id not in self._senders:
-                # The task begins on the next turn of the loop: letters of this turn leave together.
-                task = asyncio.get_running_loop().create_task(self._send_all(broker_id))
-                self._senders[broker_id] = task
+        if broker_id not in self._senders:
+            # The task begins on the next turn of the loop: letters of this turn leave together.
+            task = asyncio.get_running_loop().create_task(self._send_all(broker_id))
+            self._senders[broker_id] = task
         return letter
 
     async def _send_all(self, broker_id: int) -> None:

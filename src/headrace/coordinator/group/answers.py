@@ -1,6 +1,6 @@
-"""What members of the classic protocol are told when JoinGroup or SyncGroup is refused.
+"""The error responses of JoinGroup and SyncGroup.
 
-They are the same whichever kind of group refuses, and if no group was found.
+They are the same for every kind of group, and where no group was found.
 """
 
 from __future__ import annotations

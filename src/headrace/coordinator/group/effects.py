@@ -19,7 +19,8 @@ from headrace.wire.messages.delete_share_group_offsets import DeleteShareGroupOf
 
 
 class ShareStatesBegin(NamedTuple):
-    """Share partitions of a group whose durable state is to begin, or to begin anew elsewhere.
+    """Share partitions of a group whose durable state is to be initialized, or reset to
+    another offset.
 
     A higher `state_epoch` overrules every lower one. An offset of -1 leaves it to the setting
     share.auto.offset.reset.

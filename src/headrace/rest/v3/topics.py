@@ -130,7 +130,7 @@ def _shown(
 
 
 def _named(bits: int | None) -> list[str]:
-    """The operations in a bit set; none where nobody asked, or the broker does not tell."""
+    """The operations in a bit set; none if they were not requested, or the broker sent none."""
     known = bits if bits is not None and bits >= 0 else 0
     return [each.name for each in Operation if each >= Operation.READ and known >> each & 1]
 

@@ -1,4 +1,4 @@
-"""What every member of a modern group told about itself, and in which epoch it is."""
+"""A member of a modern group: its subscription and its epoch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ JOIN_EPOCH: Final = 0
 LEAVE_EPOCH: Final = -1
 
 Target: TypeAlias = Mapping[UUID, frozenset[int]]
-"""The partitions that a member shall have, by topic id; no topic is there without partitions."""
+"""The partitions assigned to a member, by topic id; a topic without partitions is left out."""
 
 NOTHING: Final[Target] = {}
 

@@ -48,7 +48,7 @@ class ModernRecords(NamedTuple):
         return StateRecord(self.target_epoch_key(group_id=group_id), None)
 
     def target(self, group_id: str, member_id: str, target: Target) -> GroupRecord:
-        """What one member shall have."""
+        """The target assignment of one member."""
         value = TargetAssignmentMemberValue(topic_partitions=to_lists(target))
         return StateRecord(self.target_key(group_id=group_id, member_id=member_id), value)
 

@@ -14,7 +14,7 @@ class TargetAssignmentMetadataValue:
 
 @struct
 class TargetPartitions:
-    """The partitions of one topic that a member shall have."""
+    """The partitions of one topic in the target assignment of a member."""
 
     topic_id: Uuid
     partitions: list[Int32]

@@ -155,7 +155,7 @@ class ModernRoster(ABC, Generic[M]):
             )
 
     def target_of(self, member: M) -> Target:
-        """What a member shall have."""
+        """The target assignment of a member."""
         return self.targets.get(member.member_id, NOTHING)
 
     def topics_of(self, member: M) -> frozenset[str]:
