@@ -1,0 +1,1 @@
+"""Between bytes in a topic and values with schemas: one module per format."""
