@@ -17,7 +17,7 @@ from headrace.admin.views import (
     is_under_replicated,
     replication_factor,
 )
-from headrace.cli.kafka_compat.java_order import hash_map_order
+from headrace.java.hash_order import hash_map_order
 from headrace.types import ZERO_UUID, TopicPartition, uuid_to_text
 
 

@@ -61,6 +61,12 @@ SCALE: Final = "scale"  # the parameter of a Decimal
 EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
+class Float32(float):
+    """A float of 32 bits where no schema says so: it is printed with fewer digits."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """A named part of a struct."""
@@ -312,7 +318,7 @@ _LOGICAL: Final[Mapping[str, Callable[[Schema, object], bool]]] = {
 def inferred(value: object) -> Schema | None:
     """The schema that Connect gives a value without one; None for null and what it does not know.
 
-    Integers are INT64 and floats FLOAT64: Python has one width of each.
+    Integers are INT64 and floats FLOAT64, except `Float32`: Python has one width of each.
     """
     if isinstance(value, Struct):
         return value.schema
@@ -323,6 +329,7 @@ _INFERRED: Final[Mapping[type, Schema]] = {
     bool: BOOLEAN,
     int: INT64,
     float: FLOAT64,
+    Float32: FLOAT32,
     str: STRING,
     bytes: BYTES,
     datetime.date: date(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.cli.kafka_compat.java_order import hash_map_order, java_hash
+from headrace.java.hash_order import hash_map_order, java_hash
 
 
 def test_hashes_are_those_of_java() -> None:

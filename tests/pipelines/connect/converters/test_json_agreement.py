@@ -1,0 +1,232 @@
+"""JsonConverter against Apache Kafka's, both ways, on generated schemas, values and bytes."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.pipelines.connect import faults
+from headrace.pipelines.connect.converters.json.converter import JsonConverter
+from headrace.pipelines.connect.model.java_text import to_float32
+from headrace.pipelines.connect.model.schema import Schema
+from tests.pipelines.connect.converters import generating
+from tests.pipelines.connect.converters.oracle import (
+    Oracle,
+    normal,
+    normal_schema,
+    shown_schema,
+    shown_value,
+)
+
+JAVA = "org.apache.kafka.connect.json.JsonConverter"
+MOST_DIGITS_OF_A_FLOAT = 9
+PLAIN = {"schemas.enable": "false"}
+CONFIGS = st.fixed_dictionaries(
+    {},
+    optional={
+        "schemas.enable": st.sampled_from(["true", "false"]),
+        "decimal.format": st.sampled_from(["BASE64", "numeric"]),
+        "replace.null.with.default": st.sampled_from(["true", "false"]),
+    },
+)
+
+
+def converter(config: dict[str, str]) -> JsonConverter:
+    return JsonConverter({"converter.type": "value", **config})
+
+
+def outcome(call: Any) -> dict[str, Any]:
+    """What our converter gives, in the oracle's form."""
+    try:
+        return {"data": call()}
+    except (faults.ConnectException, faults.ConfigException) as fault:
+        return {"fault": faults.java_class(fault), "message": str(fault)}
+
+
+def read_as(schema: Schema | None, value: object) -> dict[str, Any]:
+    return {
+        "schema": normal_schema(shown_schema(schema)),
+        "value": normal(shown_value(schema, value)),
+    }
+
+
+def loose(text: bytes | None) -> object:
+    """JSON in which numbers are numbers: Java before 19 prints some with digits too many."""
+    return None if text is None else json.loads(text, parse_float=number_of)
+
+
+def number_of(text: str) -> object:
+    exact = float(text)
+    if exact == 0:
+        return ("zero", math.copysign(1, exact))
+    digits = sum(each.isdigit() for each in text.upper().partition("E")[0])
+    return to_float32(exact) if digits <= MOST_DIGITS_OF_A_FLOAT else exact
+
+
+def check_encoding(
+    oracle: Oracle, schema: Schema | None, value: object, config: dict[str, str]
+) -> None:
+    theirs = oracle.encode(JAVA, schema, value, config)
+    ours = outcome(lambda: converter(config).encode("topic", schema, value))
+    assert ours.get("fault") == theirs.get("fault"), (ours, theirs)
+    if "fault" not in theirs and ours["data"] != theirs["data"]:
+        assert loose(ours["data"]) == loose(theirs["data"])
+
+
+def check_decoding(oracle: Oracle, data: bytes | None, config: dict[str, str]) -> None:
+    theirs = oracle.decode(JAVA, data, config)
+    ours = outcome(lambda: read_as(*converter(config).decode("topic", data)))
+    assert ours.get("fault") == theirs.get("fault"), (ours, theirs)
+    if "fault" not in theirs:
+        value = {"schema": normal_schema(theirs["schema"]), "value": normal(theirs["value"])}
+        assert ours["data"] == value
+
+
+@generating.cases(100)
+@given(generating.with_values(generating.some_schemas()), CONFIGS)
+def test_values_are_written_alike(
+    oracle: Oracle, case: tuple[Schema, Any], config: dict[str, str]
+) -> None:
+    """The same bytes, apart from how many digits the JVM prints; the same faults."""
+    check_encoding(oracle, *case, config)
+
+
+@generating.cases(100)
+@given(generating.with_values(generating.some_schemas()), CONFIGS)
+def test_what_is_written_is_read_alike(
+    oracle: Oracle, case: tuple[Schema, Any], config: dict[str, str]
+) -> None:
+    """What Java reads from our bytes is what we read from them."""
+    ours = outcome(lambda: converter(config).encode("topic", *case))
+    if "fault" not in ours:
+        check_decoding(oracle, ours["data"], config)
+
+
+@generating.cases(100)
+@given(generating.plain_values(), CONFIGS)
+def test_values_without_a_schema(oracle: Oracle, value: Any, config: dict[str, str]) -> None:
+    """Written and read alike."""
+    check_encoding(oracle, None, value, config)
+    data = converter(config).encode("topic", None, value)
+    check_decoding(oracle, data, config)
+
+
+@st.composite
+def odd_envelopes(draw: st.DrawFn) -> bytes:
+    """An envelope whose payload need not fit its schema, or whose schema is no schema."""
+    schema, value = draw(generating.with_values(generating.some_schemas()))
+    whole = converter({"replace.null.with.default": "false"}).encode("topic", schema, value)
+    assert whole is not None
+    given = json.loads(whole)
+    wild = draw(JSONS)
+    where = draw(st.sampled_from(["payload", "schema", "part", "inner", "extra"]))
+    if where in ("payload", "schema"):
+        given[where] = wild
+    elif where == "extra":
+        given[draw(st.sampled_from(["extra", "payload", ""]))] = wild
+    else:
+        part = given["payload" if where == "inner" else "schema"]
+        while isinstance(part, dict) and part:
+            name = draw(st.sampled_from(sorted(part)))
+            if draw(st.booleans()):
+                part[name] = wild
+                break
+            below = part[name]
+            part = below[0] if isinstance(below, list) and below else below
+    return json.dumps(given).encode()
+
+
+NUMBERS = st.sampled_from(["0", "-0", "1.5", "1e3", "-0.0", "1E400", "4294967297", "9" * 25, "0.1"])
+JSONS = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["", "AAE=", "AAE", "abc", "string", "int32", "é"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["a", "type", "field"]), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+
+
+@generating.cases(200)
+@given(odd_envelopes(), st.sampled_from([{}, {"replace.null.with.default": "false"}]))
+def test_envelopes_that_do_not_fit(oracle: Oracle, data: bytes, config: dict[str, str]) -> None:
+    """The same leniency and the same faults."""
+    check_decoding(oracle, data, config)
+
+
+PIECES = st.sampled_from(
+    [
+        *('{"a":', "{", "}", "[", "]", '"', ",", ":", " ", "\n", "\\u00e9", "\\ud800", "\\", "/"),
+        *(
+            "true",
+            "null",
+            "nul",
+            "x",
+            "NaN",
+            "-",
+            "1",
+            "0",
+            ".5",
+            "e7",
+            "1e400",
+            "\x01",
+            "é",
+            '"b"',
+        ),
+    ]
+)
+
+
+@generating.cases(200)
+@given(st.lists(PIECES, max_size=8).map("".join))
+def test_text_that_need_not_be_json(oracle: Oracle, text: str) -> None:
+    """Read alike, or not at all by both."""
+    check_decoding(oracle, text.encode(), PLAIN)
+
+
+@generating.cases(50)
+@given(st.binary(max_size=12) | NUMBERS.map(str.encode))
+def test_bytes_that_need_not_be_text(oracle: Oracle, data: bytes) -> None:
+    check_decoding(oracle, data, PLAIN)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        b"",
+        b"  ",
+        b"null",
+        b"{}",
+        b'{"schema":null,"payload":5}',
+        b'{"schema":{"type":"int8"},"payload":300}',
+        b'{"schema":{"type":"string"},"payload":null}',
+        b'{"schema":{"type":"string"},"payload":5}',
+        b'{"schema":{"type":"string","optional":true},"payload":5}',
+        b'{"schema":{"type":"float"},"payload":1e39}',
+        b'{"schema":{"type":"array","items":{"type":"int8"}},"payload":{"a":1}}',
+        b'{"schema":{"type":"map","keys":{"type":"int8"},"values":{"type":"int8"}},"payload":[[1]]}',
+        b'{"schema":{"type":"struct","fields":[]},"payload":{}} trailing',
+        b'{"schema":{"type":"struct"},"payload":{}}',
+        b'{"schema":{"type":"strange"},"payload":{}}',
+        b'{"schema":{"type":"int8","default":"x","optional":true},"payload":1}',
+        b'{"schema":{"type":"string","default":1,"optional":true},"payload":"a"}',
+        b'{"schema":{"type":"string","default":1},"payload":"a"}',
+        b'{"schema":{"type":"string","default":null},"payload":"a"}',
+        b'{"payload":1,"schema":{"type":"int8"},"payload":2}',
+        "﻿5".encode(),
+        '{"schema":null,"payload":"é"}'.encode("utf-16"),
+    ],
+)
+@pytest.mark.parametrize("config", [{}, PLAIN, {"schema.content": '{"type":"int32"}'}])
+def test_single_cases(oracle: Oracle, data: bytes | None, config: dict[str, str]) -> None:
+    check_decoding(oracle, data, config)
