@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from headrace.pipelines.connect.config.definition import Key, Kind, at_least, one_of
 from headrace.pipelines.connect.converters.converter import Converter
+from headrace.pipelines.connect.converters.json import decode_columns, encode_columns
 from headrace.pipelines.connect.converters.json import schemas as envelopes
+from headrace.pipelines.connect.converters.json.heads import Head, Heads
 from headrace.pipelines.connect.converters.json.parsing import (
     NotJson,
     end_of_blank,
@@ -18,6 +25,7 @@ from headrace.pipelines.connect.converters.json.reading import value_of
 from headrace.pipelines.connect.converters.json.writing import text_of
 from headrace.pipelines.connect.converters.settings import BASIC
 from headrace.pipelines.connect.faults import DataException
+from headrace.pipelines.connect.model.column import Column, of_values
 from headrace.pipelines.connect.model.schema import Schema
 
 DEFINITION: Final = BASIC.plus(
@@ -81,6 +89,10 @@ _NO_ENVELOPE: Final = (
 )
 
 
+_LEAST_ROWS: Final = 8  # fewer are read sooner one by one
+_MOST_ROWS: Final = 1 << 16
+
+
 class JsonConverter(Converter):
     """JSON with or without schemas."""
 
@@ -91,8 +103,8 @@ class JsonConverter(Converter):
         self._defaults = bool(settings["replace.null.with.default"])
         self._room = int(str(settings["schemas.cache.size"]))
         self._fixed = self._content(settings["schema.content"])
-        self._heads: dict[Schema | None, str] = {}
-        self._schemas: dict[str, Schema | None] = {}
+        self._written: dict[Schema | None, str] = {}
+        self._heads = Heads(self._room, defaults=self._defaults)
 
     def _content(self, text: object) -> Schema | None:
         if not isinstance(text, str) or not text:
@@ -111,25 +123,30 @@ class JsonConverter(Converter):
             return None
         text = text_of(schema, value, numeric=self._numeric, defaults=self._defaults)
         try:
-            return (f"{self.head(schema)}{text}}}" if self._enveloped else text).encode()
+            return (f"{self._head(schema)}{text}}}" if self._enveloped else text).encode()
         except UnicodeEncodeError as error:
             told = "Converting Kafka Connect data to byte[] failed due to serialization error: "
             raise DataException(f"{told}{error}") from error
 
-    def head(self, schema: Schema | None) -> str:
+    def _head(self, schema: Schema | None) -> str:
         """What stands before the payload of an envelope."""
-        head = self._heads.get(schema)
+        head = self._written.get(schema)
         if head is None:
             text = envelopes.text_of(schema, numeric=self._numeric, defaults=self._defaults)
             head = f'{{"schema":{text},"payload":'
-            if len(self._heads) < self._room:
-                self._heads[schema] = head
+            if len(self._written) < self._room:
+                self._written[schema] = head
         return head
 
     def decode(self, topic: str, data: bytes | None) -> tuple[Schema | None, object]:
         """The value that JSON says, and its schema where there is one."""
         if data is None:
             return None, None
+        if self._fixed is None and self._enveloped:
+            head = self._heads.of(data)
+            whole, payload = (False, None) if head is None else head.payload(data)
+            if head is not None and whole:
+                return head.schema, value_of(head.schema, payload, defaults=self._defaults)
         given = parse(data)
         if not self._enveloped:
             return None, value_of(None, given, defaults=self._defaults)
@@ -139,3 +156,79 @@ class JsonConverter(Converter):
             raise DataException(_NO_ENVELOPE)
         schema = envelopes.schema_of(given["schema"], defaults=self._defaults)
         return schema, value_of(schema, given["payload"], defaults=self._defaults)
+
+    # --- columns ---
+
+    def encode_column(self, topic: str, column: Column) -> pa.Array:
+        """By polars, and by records where that would not give the same bytes."""
+        schema, data = column.schema, column.arrow
+        if schema is None or data is None or not len(data):
+            return super().encode_column(topic, column)
+        try:
+            text, rough = encode_columns.encoded(schema, data, numeric=self._numeric)
+        except encode_columns.Inexact:
+            return super().encode_column(topic, column)
+        if self._enveloped:
+            parts = (self._head(schema).encode(), text, b"}", b"")
+            text = pc.binary_join_element_wise(*parts)
+        rows = np.flatnonzero(rough)
+        if not len(rows):
+            return text
+        again = super().encode_column(topic, column.take(pa.array(rows)))
+        return pc.replace_with_mask(text, pa.array(rough), again)
+
+    def decode_column(self, topic: str, data: pa.Array) -> Sequence[Column]:
+        """By pyarrow for runs of rows with one head, by records where that does not do."""
+        rows = data.to_pylist()
+        if not self._enveloped:
+            return [Column(None, [self._plain(topic, row) for row in rows])] if rows else []
+        return _joined(self._pieces(topic, rows))
+
+    def _plain(self, topic: str, data: bytes | None) -> object:
+        exact, value = (True, None) if data is None else decode_columns.plain_value(data)
+        return value if exact else self.decode(topic, data)[1]
+
+    def _pieces(self, topic: str, rows: list[bytes | None]) -> Iterator[Column]:
+        at = 0
+        while at < len(rows):
+            head = self._head_of(rows[at])
+            bodies = [] if head is None else _bodies(head, rows, at)
+            if head is not None and head.schema is not None and len(bodies) >= _LEAST_ROWS:
+                closed = bodies if self._fixed is None else [body + b"}" for body in bodies]
+                made = decode_columns.decoded(head.schema, closed, defaults=self._defaults)
+                if made is not None:
+                    yield Column(head.schema, made)
+                    at += len(bodies)
+                    continue
+            for row in rows[at : at + max(len(bodies), 1)]:
+                schema, value = self.decode(topic, row)
+                yield Column(schema, [value])
+            at += max(len(bodies), 1)
+
+    def _head_of(self, data: bytes | None) -> Head | None:
+        if data is None:
+            return None
+        return self._heads.of(data) if self._fixed is None else Head(b"", self._fixed)
+
+
+def _bodies(head: Head, rows: list[bytes | None], start: int) -> list[bytes]:
+    """What stands behind the head in the rows from `start` on, as long as it is their head."""
+    found: list[bytes] = []
+    for row in rows[start : start + _MOST_ROWS]:
+        if row is None or not row.startswith(head.data):
+            break
+        found.append(row[len(head.data) :])
+    return found
+
+
+def _joined(pieces: Iterator[Column]) -> list[Column]:
+    """Neighbours of one schema as one column."""
+    made = []
+    for schema, run in groupby(pieces, key=lambda piece: piece.schema):
+        parts = list(run)
+        arrays = [part.arrow for part in parts]
+        if all(array is not None for array in arrays):
+            made.append(Column(schema, pa.concat_arrays(arrays)))
+        else:
+            made.append(of_values(schema, [value for part in parts for value in part.to_values()]))
+    return made

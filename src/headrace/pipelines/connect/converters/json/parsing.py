@@ -86,12 +86,16 @@ def end_of_blank(text: str, start: int) -> int:
 
 
 def decoded(data: bytes) -> str:
-    """The characters of JSON text, in whichever of Unicode's encodings it is."""
+    """The characters of JSON text, in whichever of Unicode's encodings it is.
+
+    Where they end, because bytes are none, a character stands that JSON does not have: bytes
+    behind the first value may be anything.
+    """
     encoding = "utf-8" if data[:4].isascii() and b"\0" not in data[:4] else _encoding(data)
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise NotJson(error) from error
+        return f"{data[: error.start].decode(encoding, 'replace')}\ufffd"
 
 
 def _encoding(data: bytes) -> str:
