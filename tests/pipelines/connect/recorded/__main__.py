@@ -38,9 +38,21 @@ def answer(url: str, method: str, path: str, body: object = None) -> dict[str, o
             code, text = got.status, got.read()
     except urllib.error.HTTPError as fault:
         code, text = fault.code, fault.read()
-    told = json.loads(text) if text else None
+    told = _lean(json.loads(text)) if text else None
     asked = {"method": method, "path": path, "body": body}
     return {**asked, "code": code, "answer": told}
+
+
+def _lean(told: object) -> object:
+    """Without documentation, which is not compared, and with the first line of a stack trace."""
+    if isinstance(told, list):
+        return [_lean(each) for each in told]
+    if isinstance(told, dict):
+        kept = {key: _lean(value) for key, value in told.items() if key != "documentation"}
+        if isinstance(trace := kept.get("trace"), str):
+            kept["trace"] = trace.split("\n")[0]
+        return kept
+    return told
 
 
 def until(what: str, true: object) -> None:
@@ -72,7 +84,10 @@ def life(url: str) -> list[dict[str, object]]:
         return ",".join([told.get("connector", {}).get("state", "NONE"), *tasks])
 
     def settled(name: str, wanted: str) -> None:
-        until(f"{name} {wanted}", lambda: state(name) == wanted)
+        try:
+            until(f"{name} {wanted}", lambda: state(name) == wanted)
+        except AssertionError:
+            raise AssertionError(f"{name} is {state(name)}, not {wanted}") from None
 
     source = {**SOURCE, "tasks.max": "2"}
     ask("GET", "/connectors/none")
@@ -186,6 +201,7 @@ def main() -> int:
             "offset.storage.partitions": "1",
             "status.storage.partitions": "1",
             "offset.flush.interval.ms": "1000",
+            "task.shutdown.graceful.timeout.ms": "60000",
         }
         for kind in ("config", "offset", "status"):
             settings[f"{kind}.storage.topic"] = f"recorded-{kind}"
@@ -203,19 +219,33 @@ def main() -> int:
                 label: answer(url, "PUT", _validation(given), given)
                 for label, given in VALIDATED.items()
             }
-            answers = {"validated": validated, "life": life(url)}
+            answers = {**_shared(validated), "life": life(url)}
             topics = written(broker.bootstrap_servers, [f"recorded-{k}" for k in _KINDS])
         except BaseException:
             sys.stderr.write((folder / "worker.log").read_text(errors="replace")[-6000:])
             raise
         finally:
             stop(worker)
-    (HERE / "answers.json").write_text(json.dumps(answers, indent=1, sort_keys=True) + "\n")
+    text = json.dumps(answers, sort_keys=True).replace('{"answer"', '\n{"answer"')
+    (HERE / "answers.json").write_text(text + "\n")
     (HERE / "topics.json").write_text(json.dumps(topics, indent=1) + "\n")
     return 0
 
 
 _KINDS = ("config", "offset", "status")
+
+
+def _shared(validated: dict[str, dict[str, object]]) -> dict[str, object]:
+    """Each definition once: an answer then has its number in `definitions`."""
+    definitions: list[object] = []
+    for each in validated.values():
+        told = each["answer"]
+        assert isinstance(told, dict)
+        for config in told.get("configs", ()):
+            if config["definition"] not in definitions:
+                definitions.append(config["definition"])
+            config["definition"] = definitions.index(config["definition"])
+    return {"validated": validated, "definitions": definitions}
 
 
 def _validation(given: dict[str, str]) -> str:
