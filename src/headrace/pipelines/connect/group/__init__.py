@@ -1,0 +1,1 @@
+"""A worker in the group of its cluster: what workers tell each other through the coordinator."""

@@ -1,0 +1,132 @@
+"""Calls to a real worker whose answers are kept: settings that it validates."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SOURCE: Final = {"connector.class": "RecordedSource", "name": "s", "topic": "lines"}
+SINK: Final = {"connector.class": "RecordedSink", "name": "k", "topics": "lines"}
+_TRANSFORMS = "org.apache.kafka.connect.transforms."
+_ROUTER = _TRANSFORMS + "RegexRouter"
+_NAMES = _TRANSFORMS + "predicates.TopicNameMatches"
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+
+VALIDATED: Final[dict[str, dict[str, str]]] = {
+    "good source": SOURCE,
+    "good sink": SINK,
+    "source without anything": {"connector.class": "RecordedSource"},
+    "sink without anything": {"connector.class": "RecordedSink"},
+    "no class": {"name": "s"},
+    "many faults": {
+        **SOURCE,
+        "tasks.max": "0",
+        "errors.tolerance": "some",
+        "config.action.reload": "never",
+        "errors.retry.timeout": "soon",
+        "errors.log.enable": "maybe",
+        "batch.size": "0",
+        "mode": "other",
+        "ratio": "2",
+        "names": "x, y",
+        "topic": "",
+    },
+    "control characters": {**SOURCE, "name": "a\tb"},
+    "empty name": {**SOURCE, "name": ""},
+    "own validation": {**SOURCE, "mode": "incrementing"},
+    "password": {**SOURCE, "secret": "opened"},
+    "unknown converter": {**SOURCE, "key.converter": "no.Such"},
+    "wrong converter": {**SOURCE, "header.converter": _ROUTER},
+    "converter settings": {
+        **SOURCE,
+        "key.converter": _JSON,
+        "key.converter.schemas.enable": "perhaps",
+        "value.converter": _JSON,
+        "value.converter.schemas.enable": "false",
+    },
+    "simple converter name": {**SOURCE, "value.converter": "JsonConverter"},
+    "transforms": {
+        **SOURCE,
+        "transforms": "a, b",
+        "transforms.a.type": _ROUTER,
+        "transforms.a.regex": "(.*)",
+        "transforms.a.replacement": "x-$1",
+        "transforms.b.type": _TRANSFORMS + "ValueToKey",
+        "transforms.b.predicate": "p",
+        "transforms.b.negate": "true",
+        "predicates": "p,q",
+        "predicates.p.type": _NAMES,
+        "predicates.p.pattern": "x.*",
+        "predicates.q.type": _TRANSFORMS + "predicates.RecordIsTombstone",
+    },
+    "transform faults": {
+        **SOURCE,
+        "transforms": "a,b,c,d",
+        "transforms.a.type": "no.Such",
+        "transforms.c.type": _ROUTER,
+        "transforms.c.regex": "(",
+        "transforms.c.negate": "true",
+        "transforms.d.type": _ROUTER,
+        "transforms.d.predicate": "unknown",
+        "predicates": "p",
+        "predicates.p.type": _NAMES,
+        "predicates.p.pattern": "(",
+    },
+    "repeated alias": {**SOURCE, "transforms": "a,a", "transforms.a.type": _ROUTER},
+    "empty alias": {**SOURCE, "transforms": "a,,b", "transforms.a.type": _ROUTER},
+    "predicate without type": {**SOURCE, "predicates": "p"},
+    "topic creation": {
+        **SOURCE,
+        "topic.creation.groups": "a",
+        "topic.creation.default.partitions": "3",
+        "topic.creation.default.replication.factor": "1",
+        "topic.creation.default.cleanup.policy": "compact",
+        "topic.creation.a.include": "x.*",
+        "topic.creation.a.partitions": "5",
+    },
+    "topic creation faults": {
+        **SOURCE,
+        "topic.creation.groups": "a,b",
+        "topic.creation.default.partitions": "0",
+        "topic.creation.default.replication.factor": "-2",
+        "topic.creation.a.include": "(",
+    },
+    "topic creation without groups": {**SOURCE, "topic.creation.default.partitions": "3"},
+    "transactions": {
+        **SOURCE,
+        "exactly.once.support": "Required",
+        "transaction.boundary": "INTERVAL",
+        "transaction.boundary.interval.ms": "0",
+        "offsets.storage.topic": "",
+    },
+    "boundary of the connector": {**SOURCE, "transaction.boundary": "connector"},
+    "unknown boundary": {
+        **SOURCE,
+        "transaction.boundary": "never",
+        "exactly.once.support": "always",
+    },
+    "two kinds of topics": {**SINK, "topics.regex": "l.*"},
+    "dead letters": {**SINK, "errors.deadletterqueue.topic.name": "lines"},
+    "dead letters of a pattern": {
+        "connector.class": "RecordedSink",
+        "name": "k",
+        "topics.regex": "l.*",
+        "errors.deadletterqueue.topic.name": "lines",
+    },
+    "wrong pattern": {"connector.class": "RecordedSink", "name": "k", "topics.regex": "("},
+    "repeated topics": {**SINK, "topics": "a,,a"},
+    "group of the worker": {**SINK, "consumer.override.group.id": "recorded"},
+    "overrides": {
+        **SOURCE,
+        "producer.override.acks": "1",
+        "producer.override.sasl.mechanism": "PLAIN",
+        "admin.override.client.id": "x",
+    },
+    "sink overrides": {**SINK, "consumer.override.max.poll.records": "1"},
+    "plugin version": {**SOURCE, "connector.plugin.version": "9.9.9"},
+    "unknown keys": {**SOURCE, "more": "x", "transforms.z.type": "y"},
+    "lists with spaces": {**SINK, "topics": " a , b "},
+    "numbers with spaces": {**SOURCE, "tasks.max": " 2 ", "ratio": " 0.25 ", "batch.size": "1e3"},
+    "too large": {**SOURCE, "tasks.max": "2147483648", "batch.size": "-2147483649"},
+    "too many errors to tolerate": {**SINK, "errors.deadletterqueue.topic.replication.factor": "x"},
+    "unknown predicate": {**SOURCE, "predicates": "p", "predicates.p.type": "no.Such"},
+}

@@ -1,0 +1,149 @@
+"""A replay of the status topic, beside KafkaStatusBackingStore's."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headrace.pipelines.connect.group.protocol import TaskId
+from headrace.pipelines.connect.state import records
+from headrace.pipelines.connect.state.records import State, Status, TopicStatus
+from headrace.pipelines.connect.state.status_log import StatusLog, may_write
+from tests.generated import examples
+from tests.pipelines.connect.real import Real
+from tests.pipelines.connect.state.test_config_log import recorded, written
+
+NAMES = ["a", "b-0", "c"]
+
+connectors = st.sampled_from(NAMES)
+statuses = st.builds(
+    Status,
+    st.sampled_from(State),
+    st.sampled_from(["w1", "w2"]),
+    st.integers(0, 3),
+    st.none() | st.just("trace"),
+    st.none() | st.just("1.0"),
+)
+damaged = st.sampled_from(
+    [
+        ("status-connector-a", "{}"),
+        ("status-connector-a", "["),
+        ("status-connector-a", '{"state":"ODD","worker_id":"w","generation":1}'),
+        ("status-connector-", '{"state":"RUNNING","worker_id":"w","generation":1}'),
+        ("status-task-a", '{"state":"RUNNING","worker_id":"w","generation":1}'),
+        ("status-task-a-x", '{"state":"RUNNING","worker_id":"w","generation":1}'),
+        ("status-topic-x", None),
+        ("status-topic-:connector-a", "{}"),
+        ("status-topic-x:connector-", "{}"),
+        ("status-topic-x:connector-a", '{"topic":7}'),
+        ("strange", "{}"),
+    ]
+)
+streams = st.lists(
+    st.one_of(
+        st.builds(records.connector_status, connectors, statuses).map(written),
+        st.builds(
+            records.task_status, st.builds(TaskId, connectors, st.integers(0, 2)), statuses
+        ).map(written),
+        st.builds(
+            records.topic_status,
+            st.builds(
+                TopicStatus,
+                st.sampled_from(["x", "y-1"]),
+                connectors,
+                st.integers(0, 2),
+                st.integers(0, 2**40),
+            ),
+        ).map(written),
+        connectors.map(lambda name: (f"status-topic-x:connector-{name}", None)),
+        damaged,
+    ),
+    max_size=40,
+)
+
+
+def told(name: object, status: Status) -> str:
+    """A status as Connect prints it."""
+    return (
+        f"Status{{id={name}, state={status.state.value}, workerId='{status.worker_id}', "
+        f"version='{'null' if status.version is None else status.version}', "
+        f"generation={status.generation}}}"
+    )
+
+
+@settings(
+    max_examples=examples(50),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(stream=streams)
+def test_a_replay_gives_what_connect_has(real: Real, stream: list[tuple[str, str | None]]) -> None:
+    """Any records in any order: the same statuses of connectors, tasks and topics."""
+    log = StatusLog()
+    for key, value in stream:
+        log.replay(key.encode(), None if value is None else value.encode())
+    known = {name: log.connector(name) for name in sorted(log.connectors())}
+    assert real.ask({"statuses": stream}) == {
+        "connectors": {name: told(name, status) for name, status in known.items() if status},
+        "tasks": {
+            name: sorted(told(task, status) for task, status in log.tasks(name).items())
+            for name in NAMES
+        },
+        "topics": {
+            name: sorted(
+                f"{used.topic} {used.connector} {used.task} {used.discovered_ms}"
+                for used in log.topics(name)
+            )
+            for name in NAMES
+        },
+    }
+
+
+def test_the_topic_of_a_real_worker() -> None:
+    """What a recorded worker last said, and the same bytes when it is written anew."""
+    log = StatusLog()
+    for key, value in recorded("status"):
+        log.replay(key, value)
+        name = key.decode()
+        if value is None:
+            continue
+        if name.startswith(records.CONNECTOR_STATUS):
+            connector = name.removeprefix(records.CONNECTOR_STATUS)
+            status = log.connector(connector)
+            assert status is not None
+            assert records.connector_status(connector, status) == (key, value)
+        elif name.startswith(records.TASK_STATUS):
+            task = records.task_of(name.removeprefix(records.TASK_STATUS))
+            assert task is not None
+            status = log.task(task)
+            assert status is not None
+            assert records.task_status(task, status) == (key, value)
+        else:
+            fields = json.loads(value)["topic"]
+            (used,) = log.topics(fields["connector"])
+            assert records.topic_status(used) == (key, value)
+    running = log.connector("s")
+    assert running is not None
+    assert (running.state, running.version) == (State.RUNNING, "1.0")
+    assert [task.task for task in log.tasks("s")] == [0, 1]
+    assert log.topics("s") == [], "they were reset"
+
+
+@pytest.mark.parametrize(
+    ("known", "status", "may"),
+    [
+        (None, Status(State.RUNNING, "w1", 1), True),
+        (Status(State.RUNNING, "w1", 5), Status(State.UNASSIGNED, "w1", 4), True),
+        (Status(State.RUNNING, "w1", 5), Status(State.UNASSIGNED, "w2", 4), False),
+        (Status(State.RUNNING, "w1", 5), Status(State.RUNNING, "w2", 5), True),
+        (Status(State.RUNNING, "w1", 5), Status(State.RUNNING, "w2", 6), True),
+    ],
+)
+def test_a_worker_that_lost_a_task_does_not_speak_for_it(
+    known: Status | None, status: Status, may: bool
+) -> None:
+    """A status of another worker and an older generation is not written."""
+    assert may_write(known, status) is may
