@@ -1,0 +1,1 @@
+"""The systems at the other end: one package or module per connector."""
