@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from headrace.broker import app
+from headrace.broker.net.call import LATER
 from headrace.broker.net.connection import Connection
 from headrace.broker.net.repeats import Repeats
 from headrace.broker.os_machine import OsMachine
@@ -18,6 +19,12 @@ from headrace.records.builder import build_batch
 from headrace.records.record import Record
 from headrace.types import ZERO_UUID
 from headrace.wire.header import encode_request, encode_response
+from headrace.wire.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
 from headrace.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from headrace.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from headrace.wire.messages.produce import (
@@ -33,8 +40,29 @@ TOPIC = "repeated"
 BATCH = memoryview(build_batch([Record(0, -1, None, b"value", [])]))
 
 
-def produce(*, transactional_id: str | None = None, partitions: int = 1) -> ProduceRequest:
-    data = [PartitionProduceData(index=index, records=BATCH) for index in range(partitions)]
+def frame_of(request: ProduceRequest, version: int) -> bytes:
+    """The request as the broker sees it, without its size."""
+    return b"".join(encode_request(7, "test", version, request))[4:]
+
+
+def answered(version: int, correlation_id: int, *, base_offset: int) -> bytes:
+    """The answer of the ordinary way, size included."""
+    answer = PartitionProduceResponse(
+        index=0, error_code=0, base_offset=base_offset, log_append_time_ms=-1, log_start_offset=0
+    )
+    topic = TopicProduceResponse(name=TOPIC, topic_id=ZERO_UUID, partition_responses=[answer])
+    response = ProduceResponse(responses=[topic])
+    return b"".join(encode_response(correlation_id, version, response))
+
+
+def end_offset(running: app.RunningBroker) -> int:
+    return running.broker.storage.find_leader(TOPIC, 0).log.log_end_offset
+
+
+def produce(
+    records: memoryview = BATCH, *, transactional_id: str | None = None, partitions: int = 1
+) -> ProduceRequest:
+    data = [PartitionProduceData(index=index, records=records) for index in range(partitions)]
     return ProduceRequest(
         transactional_id=transactional_id,
         acks=1,
@@ -56,6 +84,10 @@ class Client:
     async def send(self, request: object, version: int) -> bytes:
         """The answer as it comes, size included."""
         self._writer.write(b"".join(encode_request(1, "test", version, request)))
+        return await self.receive()
+
+    async def receive(self) -> bytes:
+        """The next answer."""
         head = await self._reader.readexactly(4)
         return head + await self._reader.readexactly(int.from_bytes(head))
 
@@ -77,9 +109,9 @@ async def connected(running: app.RunningBroker) -> AsyncIterator[Client]:
 
 
 @asynccontextmanager
-async def started(folder: Path) -> AsyncIterator[app.RunningBroker]:
+async def started(folder: Path, **settings: str) -> AsyncIterator[app.RunningBroker]:
     """A broker in this process with one topic."""
-    settings = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(folder), "broker.id": "1"}
+    settings |= {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(folder), "broker.id": "1"}
     running = await app.start(BrokerConfig(settings), OsMachine())
     topic = CreatableTopic(
         name=TOPIC, num_partitions=2, replication_factor=1, assignments=[], configs=[]
@@ -96,19 +128,14 @@ async def started(folder: Path) -> AsyncIterator[app.RunningBroker]:
 def test_the_second_is_known(tmp_path: Path, version: int) -> None:
     """Its answer is that of the ordinary way, with the next offset."""
 
-    frame = b"".join(encode_request(7, "test", version, produce()))[4:]
-    answer = PartitionProduceResponse(
-        index=0, error_code=0, base_offset=1, log_append_time_ms=-1, log_start_offset=0
-    )
-    topic = TopicProduceResponse(name=TOPIC, topic_id=ZERO_UUID, partition_responses=[answer])
-    expected = encode_response(7, version, ProduceResponse(responses=[topic]))
+    frame = frame_of(produce(), version)
 
     async def run() -> None:
         async with started(tmp_path) as running, connected(running) as client:
             await client.send(produce(), version)
             (known,) = client.end.repeats.known.values()
-            assert known.answer(frame, 7) == b"".join(expected)
-            assert running.broker.storage.find_leader(TOPIC, 0).log.log_end_offset == 2
+            assert known.answer(frame, 7) == answered(version, 7, base_offset=1)
+            assert end_offset(running) == 2
 
     asyncio.run(run())
 
@@ -125,6 +152,90 @@ def test_what_is_not_plain_is_not_learned(tmp_path: Path) -> None:
             ):
                 await client.send(request, version)
                 assert not client.end.repeats.known
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("version", [7, 9])
+def test_what_differs_behind_the_known_bytes_is_decoded(tmp_path: Path, version: int) -> None:
+    """A length that lies, a batch of a transaction, another version: nothing is appended."""
+    plain = frame_of(produce(), version)
+    length_at = plain.index(BATCH) - 1
+    lying = bytearray(plain)
+    lying[length_at] -= 1
+    of_transaction = build_batch(
+        [Record(0, -1, None, b"value", [])],
+        producer_id=5,
+        producer_epoch=0,
+        base_sequence=0,
+        transactional=True,
+    )
+    other_version = plain[:3] + bytes([version + 1]) + plain[4:]
+
+    async def run() -> None:
+        async with started(tmp_path) as running, connected(running) as client:
+            await client.send(produce(), version)
+            (known,) = client.end.repeats.known.values()
+            for frame in (
+                bytes(lying),
+                frame_of(produce(memoryview(of_transaction)), version),
+                other_version,
+                plain[:length_at],
+            ):
+                assert known.answer(frame, 7) is None
+            assert end_offset(running) == 1
+
+    asyncio.run(run())
+
+
+def test_a_write_that_waits_is_not_overtaken(tmp_path: Path) -> None:
+    """As long as an earlier write of the connection has its turn, or a call is unanswered."""
+    frame = frame_of(produce(), 9)
+
+    async def run() -> None:
+        async with started(tmp_path) as running, connected(running) as client:
+            await client.send(produce(), 9)
+            client.end.write_turn = asyncio.get_running_loop().create_future()
+            assert not client.end.repeat(frame, 7)
+            client.end.write_turn = None
+            assert end_offset(running) == 1
+            assert client.end.repeat(frame, 7)
+            assert end_offset(running) == 2
+
+    asyncio.run(run())
+
+
+def test_a_write_that_is_not_durable_yet_is_answered_later(tmp_path: Path) -> None:
+    async def run() -> None:
+        settings = {"log.flush.interval.messages": "1"}
+        async with started(tmp_path, **settings) as running, connected(running) as client:
+            for _ in range(2):
+                await client.send(produce(), 9)
+            (known,) = client.end.repeats.known.values()
+            assert known.answer(frame_of(produce(), 9), 1) is LATER
+            assert await client.receive() == answered(9, 1, base_offset=2)
+            assert end_offset(running) == 3
+
+    asyncio.run(run())
+
+
+def test_a_known_request_is_charged_to_its_quota(tmp_path: Path) -> None:
+    """A quota that comes after a request was learned counts for the next one."""
+    client_id = EntityData(entity_type="client-id", entity_name="test")
+    rate = OpData(key="producer_byte_rate", value=1.0, remove=False)
+    quota = AlterClientQuotasRequest(
+        entries=[EntryData(entity=[client_id], ops=[rate])], validate_only=False
+    )
+
+    async def run() -> None:
+        async with started(tmp_path) as running, connected(running) as client:
+            for _ in range(2):
+                await client.send(produce(), 9)
+            assert client.end.repeats.known
+            async with connected(running) as administrator:
+                await administrator.send(quota, 1)
+            answer = await client.send(produce(), 9)
+            assert int.from_bytes(answer[-5:-1]) > 0, "the throttle time"
 
     asyncio.run(run())
 

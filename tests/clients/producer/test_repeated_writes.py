@@ -126,25 +126,36 @@ def test_a_frame_that_lies_is_no_repetition(
     assert outcomes[0] == outcomes[1]
 
 
-def test_a_new_topic_of_the_same_name_gets_the_records(connection: Connection, topic: str) -> None:
+def test_a_new_topic_of_the_same_name_gets_the_records(
+    connection: Connection, bootstrap: str, topic: str
+) -> None:
     """By its name; by the id of the old topic nothing can be written any more."""
     batch = batch_of(numbered_records(2))
     old_id = topic_id_of(connection, topic)
     by_id = produce_request("", batch, topic_id=old_id)
     for _ in range(2):
         assert produced_bytes(connection, topic, batch).error_code == Error.NONE
-        assert told(connection.ask(by_id, 13))[0][2].error_code == Error.NONE
-    delete_topic(connection, topic)
-    gone = produced_bytes(connection, topic, batch)
-    assert gone.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION
-    create_topic(connection, topic)
-    assert produced_bytes(connection, topic, batch).base_offset == 0
-    assert told(connection.ask(by_id, 13))[0][2].error_code == Error.UNKNOWN_TOPIC_ID
+    with Connection(bootstrap) as other:
+        _written_by_id(connection, other, topic, by_id, batch)
     new_id = topic_id_of(connection, topic)
     (answer,) = told(connection.ask(produce_request("", batch, topic_id=new_id), 13))
     assert answer[:2] == ("", new_id)
     assert (answer[2].error_code, answer[2].base_offset) == (Error.NONE, 2)
     assert uuid.UUID(int=0) not in (old_id, new_id)
+
+
+def _written_by_id(
+    connection: Connection, other: Connection, topic: str, by_id: ProduceRequest, batch: memoryview
+) -> None:
+    """`other` knows only the request with the old topic's id."""
+    for _ in range(2):
+        assert told(other.ask(by_id, 13))[0][2].error_code == Error.NONE
+    delete_topic(connection, topic)
+    gone = produced_bytes(connection, topic, batch)
+    assert gone.error_code == Error.UNKNOWN_TOPIC_OR_PARTITION
+    create_topic(connection, topic)
+    assert produced_bytes(connection, topic, batch).base_offset == 0
+    assert told(other.ask(by_id, 13))[0][2].error_code == Error.UNKNOWN_TOPIC_ID
 
 
 def test_partitions_and_acknowledgements_in_turns(

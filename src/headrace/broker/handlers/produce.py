@@ -114,7 +114,7 @@ def handle(parts: Parts, request: ProduceRequest, call: Call) -> Answer[ProduceR
         turn = call.connection.write_turn = parts.loop.create_future()
         return _first_in_turn(parts, request, call, turn, written)
     answer = _finish(parts, request, call, written)
-    if call.connection.repeats.is_open and isinstance(answer, ProduceResponse):
+    if call.connection.repeats.is_open and (answer is LATER or isinstance(answer, ProduceResponse)):
         _learn(parts, request, call, written)
     return answer
 
