@@ -30,7 +30,7 @@ from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING, Final, cast
 
 from headrace.broker.net.call import Call, Chunk, unanswered
-from headrace.broker.net.repeats import BEGIN, Repeats
+from headrace.broker.net.repeats import Repeats
 from headrace.broker.net.turns import CONNECTION_FRAMES, CONNECTION_NS
 from headrace.broker.watching import logs
 from headrace.errors import HeadraceError
@@ -339,12 +339,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def repeat(self, frame: bytes | bytearray, correlation_id: int) -> bool:
         """Answer a request like an earlier one without decoding it; False: it must be decoded."""
-        if self._pending or self.write_turn is not None or type(frame) is not bytes:
+        if self._pending or self.write_turn is not None:
             return False
-        repeated = self.repeats.known.get(frame[BEGIN : self.repeats.end])
-        if repeated is None:
-            return False
-        answer = repeated.answer(frame, correlation_id)
+        answer = self.repeats.answer(frame, correlation_id)
         if answer is None:
             return False
         if isinstance(answer, bytes):

@@ -17,7 +17,7 @@ from typing import Final, Protocol
 
 from headrace.broker.net.call import Later
 
-BEGIN: Final = 8
+_BEGIN: Final = 8
 _MOST_KNOWN: Final = 16
 _MOST_LEARNED: Final = 64
 
@@ -32,10 +32,10 @@ class Repeated(Protocol):
 class Repeats:
     """The requests of one connection that are known; all of them begin with as many bytes."""
 
-    __slots__ = ("_learned", "end", "known")
+    __slots__ = ("_end", "_learned", "known")
 
     def __init__(self) -> None:
-        self.end = BEGIN
+        self._end = _BEGIN
         self.known: dict[bytes, Repeated] = {}
         self._learned = 0
 
@@ -44,10 +44,17 @@ class Repeats:
         """Whether more can be learned: a client whose requests are never the same costs no more."""
         return self._learned < _MOST_LEARNED
 
+    def answer(self, frame: bytes | bytearray, correlation_id: int) -> bytes | Later | None:
+        """The answer to a request that is known; None if it must be decoded."""
+        if type(frame) is not bytes:
+            return None  # a large one
+        repeated = self.known.get(frame[_BEGIN : self._end])
+        return None if repeated is None else repeated.answer(frame, correlation_id)
+
     def learn(self, frame: bytes, end: int, repeated: Repeated) -> None:
         """Know requests that are as `frame` up to `end`."""
-        if end != self.end or len(self.known) >= _MOST_KNOWN:
+        if end != self._end or len(self.known) >= _MOST_KNOWN:
             self.known.clear()
-            self.end = end
+            self._end = end
         self._learned += 1
-        self.known[frame[BEGIN:end]] = repeated
+        self.known[frame[_BEGIN:end]] = repeated
