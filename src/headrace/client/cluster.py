@@ -9,9 +9,9 @@ refuses to know what is sent to them.
 from __future__ import annotations
 
 import os
-import random
 import ssl
 from collections.abc import Collection, Iterator, Mapping
+from random import SystemRandom
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -57,6 +57,7 @@ _PAUSES_FOR_ABSENT: Final = 10
 _LOSSES_BEFORE_DOUBT: Final = 3
 """A listener that wants a sign-in takes connections and closes them at the first real request."""
 _BATCHED_COORDINATORS: Final = 4
+_CHANCE: Final = SystemRandom()
 
 
 class PartitionMetadata(NamedTuple):
@@ -253,7 +254,7 @@ class Cluster:
         alive = [opened for opened in self._connections.values() if opened.is_usable]
         if alive:
             # One that waits for a fetch would keep a short question waiting as well.
-            return random.choice([opened for opened in alive if opened.is_idle] or alive)
+            return _CHANCE.choice([opened for opened in alive if opened.is_idle] or alive)
         deadline = within or self.deadline("reaching a broker")
         patience = Deadline(self.settings, "first contact", timeout_ms=FIRST_CONTACT_MS)
         while True:
@@ -272,7 +273,7 @@ class Cluster:
 
     def _candidates(self) -> Iterator[Address]:
         known = list(self._brokers.values())
-        random.shuffle(known)
+        _CHANCE.shuffle(known)
         yield from dict.fromkeys((*known, *self.settings.bootstrap_servers))
 
     def _connected(self, address: Address, deadline: Deadline) -> Connection:

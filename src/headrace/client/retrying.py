@@ -6,8 +6,8 @@ many clients that failed together do not come back together.
 
 from __future__ import annotations
 
-import random
 import time
+from random import SystemRandom
 from typing import Final
 
 from headrace.client.connection import ConnectionLost, Unreachable
@@ -18,6 +18,8 @@ PASSING: Final = (ConnectionLost, Unreachable, BrokerRefused)
 """What an attempt may fail with and be repeated; `Deadline.rest` tells which refusals pass."""
 
 _JITTER: Final = 0.2
+_CHANCE: Final = SystemRandom()
+"""Of our own: the state of the module `random` belongs to the program, which may have seeded it."""
 
 
 class Deadline:
@@ -46,7 +48,7 @@ class Deadline:
         """Return when it is time for the next attempt; raise if that is of no use or too late."""
         if isinstance(cause, BrokerRefused) and not cause.error.retriable:
             raise cause
-        pause_s = self._pause_s * random.uniform(1 - _JITTER, 1 + _JITTER)
+        pause_s = self._pause_s * _CHANCE.uniform(1 - _JITTER, 1 + _JITTER)
         self._pause_s = min(self._pause_s * 2, self._max_pause_s)
         if pause_s >= self.left_s:
             raise TimedOut(

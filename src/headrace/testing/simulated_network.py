@@ -16,6 +16,7 @@ from random import Random
 from typing import Any, Final
 
 from headrace.broker.net.call import Call
+from headrace.broker.net.repeats import Repeats
 from headrace.errors import Error
 from headrace.log import LogSlice
 from headrace.testing.random_streams import RandomStreams
@@ -106,6 +107,7 @@ class ServerConnection:
         self.life = life
         self.link = link
         self.calls: dict[int, SimulatedCall] = {}
+        self.repeats = Repeats()
         self._network = network
         self._pending: deque[Call] = deque()
 
@@ -113,6 +115,15 @@ class ServerConnection:
         self._pending.append(call)
         if call.chunks is not None:
             self._send_what_is_ready()
+
+    def repeat(self, frame: bytes, correlation_id: int) -> bool:
+        """Answer a request like an earlier one without decoding it; False: it must be decoded."""
+        if self._pending or self.write_turn is not None:
+            return False
+        answer = self.repeats.answer(frame, correlation_id)
+        if isinstance(answer, bytes):
+            self._network.answer(self, correlation_id, answer)
+        return answer is not None
 
     def answer_now(self, chunks: Sequence[Any], call: Call) -> None:
         call.chunks = chunks

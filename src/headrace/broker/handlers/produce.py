@@ -32,9 +32,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from headrace.broker.membership import leader_hints
-from headrace.broker.net.call import LATER
+from headrace.broker.net.call import LATER, Call
 from headrace.broker.net.handler import Answer, Handler, Outcome
 from headrace.broker.net.portions import Portions
+from headrace.broker.storage.repeated_writes import Place, RepeatedWrite, length_place
 from headrace.broker.transactions.admission import NONE_REFUSED, Admission, Refused, topic_name
 from headrace.cluster.topic_names import INTERNAL_TOPICS
 from headrace.errors import ClientFault, Error, InvalidRecords
@@ -57,12 +58,12 @@ from headrace.wire.messages.produce import (
 
 if TYPE_CHECKING:
     from headrace.broker.membership.metadata import Metadata
-    from headrace.broker.net.call import Call
     from headrace.broker.net.connection import Connection
     from headrace.broker.net.inspections import Inspections
     from headrace.broker.net.reporter import Reporter
     from headrace.broker.storage.storage import Storage
     from headrace.broker.transactions.admission import Unsettled
+    from headrace.log.append import Appended
     from headrace.replica.partition import Partition
     from headrace.runtime.clock import Clock
 
@@ -112,7 +113,10 @@ def handle(parts: Parts, request: ProduceRequest, call: Call) -> Answer[ProduceR
     if written.heavy:
         turn = call.connection.write_turn = parts.loop.create_future()
         return _first_in_turn(parts, request, call, turn, written)
-    return _finish(parts, request, call, written)
+    answer = _finish(parts, request, call, written)
+    if call.connection.repeats.is_open and (answer is LATER or isinstance(answer, ProduceResponse)):
+        _learn(parts, request, call, written)
+    return answer
 
 
 def _append_all(parts: Parts, request: ProduceRequest, call: Call, refused: Refused) -> _Written:
@@ -180,6 +184,41 @@ def _finish(
     if written.failed_any:
         _add_hints(parts, call, response)
     return response
+
+
+def _learn(parts: Parts, request: ProduceRequest, call: Call, written: _Written) -> None:
+    """Let the connection know a request that is likely to come again with other records."""
+    if written.failed_any or type(call) is not Call or request.transactional_id is not None:
+        return
+    if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
+        return
+    topic = request.topic_data[0]
+    (data,) = topic.partition_data
+    assert data.records is not None, "they were appended"
+    frame = data.records.obj
+    if not isinstance(frame, bytes):
+        return  # a large one
+    length_at = length_place(frame, request, call.version)
+    if length_at is None:
+        return
+    name, _ = topic_name(parts.metadata, topic.name, topic.topic_id)
+    place = Place(name, topic.topic_id, data.index, request.acks)
+    connection, version, client_id = call.connection, call.version, call.client_id
+    answered, timeout_ms = written.topics[0], request.timeout_ms
+
+    def park(partition: Partition, appended: Appended, correlation_id: int) -> None:
+        later = Call(connection, version, correlation_id, client_id)
+        answer = _appended(place.partition, appended)
+        response = ProduceResponse(responses=[replace(answered, partition_responses=[answer])])
+        commits = _Commits(parts, later, place.acks)
+        commits.await_commit(partition, appended.last_offset + 1, answer)
+        connection.expect(later)
+        commits.park(response, timeout_ms)
+
+    repeated = RepeatedWrite(
+        frame, length_at, place, parts.storage, parts.metadata.image, parts.clock, park
+    )
+    connection.repeats.learn(frame, length_at, repeated)
 
 
 async def _append_heavy(
@@ -323,13 +362,7 @@ def _append(
         return _refused(parts, index, fault)
     except OSError as error:
         return _refused(parts, index, parts.storage.on_disk_fault(topic, index, error))
-    answer = PartitionProduceResponse(
-        index=index,
-        error_code=0,
-        base_offset=appended.base_offset,
-        log_append_time_ms=appended.log_append_time_ms,
-        log_start_offset=appended.log_start_offset,
-    )
+    answer = _appended(index, appended)
     if appended.flush_due or appended.rolled:
         parts.storage.flush(partition)
     required = appended.last_offset + 1
@@ -338,6 +371,16 @@ def _append(
             written.commits = _Commits(parts, call, acks)
         written.commits.await_commit(partition, required, answer)
     return answer
+
+
+def _appended(index: int, appended: Appended) -> PartitionProduceResponse:
+    return PartitionProduceResponse(
+        index=index,
+        error_code=0,
+        base_offset=appended.base_offset,
+        log_append_time_ms=appended.log_append_time_ms,
+        log_start_offset=appended.log_start_offset,
+    )
 
 
 def _check_attributes(attributes: int, request: ProduceRequest, call: Call) -> None:

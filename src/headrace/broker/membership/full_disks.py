@@ -11,14 +11,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from headrace.broker.net.peers import PeerUnreachable
 from headrace.broker.watching import logs
 from headrace.cluster.partitions import make_way
 from headrace.errors import HeadraceError
 from headrace.types import TopicPartition
-from headrace.wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
+from headrace.wire.messages.describe_log_dirs import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResult,
+)
 
 if TYPE_CHECKING:
     from headrace.broker.membership.metadata import Metadata
@@ -119,6 +123,6 @@ class FullDisks:
         ]
 
 
-def _has_room(result: Any) -> bool:
+def _has_room(result: DescribeLogDirsResult) -> bool:
     enough = min(_ENOUGH_BYTES, result.total_bytes // _ENOUGH_PART)
-    return not result.error_code and bool(result.usable_bytes > enough)
+    return not result.error_code and result.usable_bytes > enough

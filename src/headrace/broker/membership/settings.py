@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from headrace.broker.watching import logs
 from headrace.cluster.config_owners import ALL_BROKERS, broker_owner, group_owner, topic_owner
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from headrace.broker.storage.storage import Storage
     from headrace.cluster.broker_config import BrokerConfig
     from headrace.cluster.image import ClusterImage
+
+GroupConfig: TypeAlias = Mapping[str, Any]
+"""A group's settings by Kafka's names."""
 
 _MOST_LOG_CONFIGS: Final = 1_000
 
@@ -39,7 +42,7 @@ class CurrentSettings:
         self._storage = storage
         self._unreadable: list[str] = []  # passwords that were encrypted with another secret
         self._log_configs: dict[tuple[tuple[str, str], ...], LogConfig] = {}  # by overrides
-        self._group_configs: dict[str, Mapping[str, Any]] = {}  # those that somebody asked for
+        self._group_configs: dict[str, GroupConfig] = {}  # those that somebody asked for
         self.refresh()
 
     def refresh(self) -> None:
@@ -80,7 +83,7 @@ class CurrentSettings:
             config = self._log_configs[key] = topic_settings(LogConfig, overrides, self.config)
         return config
 
-    def group_config(self, group: str) -> Mapping[str, Any]:
+    def group_config(self, group: str) -> GroupConfig:
         """The settings of a group by Kafka's names: its own, over the broker's, over the defaults.
 
         `settings.group_config(group)["share.record.lock.duration.ms"]`
@@ -91,7 +94,7 @@ class CurrentSettings:
             config = self._group_configs[group] = group_config(overrides, self.config)
         return config
 
-    def own_group_config(self, group: str) -> Mapping[str, Any]:
+    def own_group_config(self, group: str) -> GroupConfig:
         """The effective values of what a group has settings of its own for; mostly nothing."""
         own = self._image.config_of(group_owner(group))
         return {name: self.group_config(group)[name] for name in own}

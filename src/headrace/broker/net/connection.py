@@ -30,6 +30,7 @@ from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING, Final, cast
 
 from headrace.broker.net.call import Call, Chunk, unanswered
+from headrace.broker.net.repeats import Repeats
 from headrace.broker.net.turns import CONNECTION_FRAMES, CONNECTION_NS
 from headrace.broker.watching import logs
 from headrace.errors import HeadraceError
@@ -92,6 +93,7 @@ class Connection(asyncio.BufferedProtocol):
         "peer_port",
         "principal",
         "received_ns",
+        "repeats",
         "software",
         "write_turn",
     )
@@ -129,6 +131,7 @@ class Connection(asyncio.BufferedProtocol):
         self.peer_port = 0
         # Set while a write waits for its coordinator: those behind it must not overtake it.
         self.write_turn: asyncio.Future[None] | None = None
+        self.repeats = Repeats()
         self.inspected_until = 0.0  # up to then its budget of `inspections` is used
         self.software = ""  # client name and version as ApiVersions told them
 
@@ -293,6 +296,7 @@ class Connection(asyncio.BufferedProtocol):
         if self.ended:
             return
         self.ended = True
+        self.repeats.known.clear()  # they know this connection
         if self._muted is not None:
             self._muted.cancel()
         if self.on_closed is not None:
@@ -332,6 +336,17 @@ class Connection(asyncio.BufferedProtocol):
         """`call` will be answered later; what is answered after it waits behind it."""
         self._held_bytes += call.held_bytes
         self._pending.append(call)
+
+    def repeat(self, frame: bytes | bytearray, correlation_id: int) -> bool:
+        """Answer a request like an earlier one without decoding it; False: it must be decoded."""
+        if self._pending or self.write_turn is not None:
+            return False
+        answer = self.repeats.answer(frame, correlation_id)
+        if answer is None:
+            return False
+        if isinstance(answer, bytes):
+            self.answer_now((answer,))
+        return True
 
     def answer_now(self, chunks: Sequence[Chunk], call: Call | None = None) -> None:
         """Answer the request being dispatched; it is flushed when its read is done."""

@@ -92,6 +92,9 @@ class Dispatcher:
                 watch = None  # others of its kind are timed
             else:
                 began_ns = perf_counter_ns()
+        is_plain = watch is None and not self._quotas.active
+        if is_plain and connection.repeats.known and connection.repeat(frame, correlation_id):
+            return
         if size > handler.inline_bytes:
             self._work_on_large(frame, Call(connection, version, correlation_id, None), known)
             return

@@ -129,7 +129,7 @@ def _encoded(call: Call, response: object) -> Steps[list[Buffer]]:
     return encode_response(call.correlation_id, call.version, response)
 
 
-def _largest_piece(handler: AnyHandler, request: object) -> int:
+def _largest_piece(handler: AnyHandler, request: DataclassInstance) -> int:
     """The items of what must be answered in one piece."""
     portions = handler.portions
     items = getattr(request, portions.asked) if portions is not None else None
@@ -140,7 +140,7 @@ def _largest_piece(handler: AnyHandler, request: object) -> int:
     return max(map(count_items, items))
 
 
-def count_items(message: Any) -> int:
+def count_items(message: DataclassInstance) -> int:
     """How many items the lists of a message have, and the lists inside of them."""
     count = 0
     for field in fields(message):

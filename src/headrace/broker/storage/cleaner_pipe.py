@@ -12,9 +12,12 @@ import json
 import sys
 from dataclasses import asdict
 from types import TracebackType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from headrace.log.compaction import CleanedSegment, CleanerMemory, CleaningPlan, CleaningStats
+
+if TYPE_CHECKING:
+    from headrace.broker.storage.cleaner_process import Message
 
 _MODULE: Final = "headrace.broker.storage.cleaner_process"
 _END_TIMEOUT_S: Final = 10
@@ -83,7 +86,7 @@ class CleanerPipe:
         stats = CleaningStats(**reply["stats"])
         return None if cleaned is None else CleanedSegment(**cleaned), stats
 
-    async def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    async def _ask(self, request: Message) -> Message:
         """OSError if a disk has failed; CleanerFault for everything else that went wrong."""
         process = self._running
         assert process.stdin is not None
@@ -97,7 +100,7 @@ class CleanerPipe:
             pass  # It has ended, which an empty line says as well.
         if not line:
             raise CleanerFault(f"the cleaner's process ended with {await process.wait()}")
-        reply: dict[str, Any] = json.loads(line)
+        reply: Message = json.loads(line)
         if reply.get("fault") == "OSError":
             raise OSError(reply["errno"], reply["message"])
         if "fault" in reply:

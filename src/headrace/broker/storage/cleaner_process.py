@@ -26,12 +26,15 @@ import signal
 import sys
 import time
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from headrace.errors import HeadraceError
 from headrace.log.compaction import CleanerMemory, Cleaning, CleaningPlan
 from headrace.runtime.disk import Disk
 from headrace.runtime.os_disk import OsDisk
+
+Message: TypeAlias = dict[str, Any]
+"""A request or its answer: one line of JSON."""
 
 _MAX_OPEN_FILES: Final = 64
 _LOOK_UP_EVERY_BYTES: Final = 1 << 20
@@ -67,7 +70,7 @@ class Compactor:
         self._broker_pid = os.getppid()
         self._cleaning: Cleaning | None = None
 
-    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, request: Message) -> Message:
         try:
             return self._begin(request) if "plan" in request else self._go_on()
         except OSError as fault:
@@ -77,7 +80,7 @@ class Compactor:
             self._cleaning = None
             return {"fault": type(fault).__name__, "errno": None, "message": str(fault)}
 
-    def _begin(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _begin(self, request: Message) -> Message:
         self._cleaning = None  # its memory is needed
         cleaning = Cleaning(
             self._disk,
@@ -89,7 +92,7 @@ class Compactor:
         self._cleaning = cleaning
         return {"end_offset": cleaning.end_offset}
 
-    def _go_on(self) -> dict[str, Any]:
+    def _go_on(self) -> Message:
         cleaning = self._cleaning
         assert cleaning is not None, "a plan comes first"
         cleaned = cleaning.write_next()

@@ -5,10 +5,10 @@ The module refuses to know transactions: whoever calls has begun what must be be
 
 from __future__ import annotations
 
-import random
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from random import SystemRandom
 from typing import Final
 
 import pyarrow as pa
@@ -42,7 +42,7 @@ def deliver(
         options.topic,
         counts,
         ignore_keys=options.ignore_keys,
-        turn=random.randrange(1 << 16),
+        turn=SystemRandom().randrange(1 << 16),
     )
     written: Counter[TopicPartition] = Counter()
     for rows in gathered(batches, columns, GATHER_BYTES):
