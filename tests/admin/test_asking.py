@@ -16,13 +16,13 @@ from headrace.admin.acls import (
 )
 from headrace.admin.faults import Refused
 from headrace.admin.groups import read_assignment
-from headrace.coordinator.group.protocol import (
+from headrace.errors import Error
+from headrace.types import TopicPartition
+from headrace.wire.consumer_protocol import (
     ConsumerProtocolAssignment,
     TopicPartitions,
     encode_assignment,
 )
-from headrace.errors import Error
-from headrace.types import TopicPartition
 from headrace.wire.messages.create_acls import AclCreationResult, CreateAclsResponse
 from headrace.wire.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from headrace.wire.messages.delete_acls import (

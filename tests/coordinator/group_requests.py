@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.coordinator.group.protocol import ConsumerProtocolSubscription, encode_subscription
 from headrace.errors import Error
+from headrace.wire.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from headrace.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from headrace.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity

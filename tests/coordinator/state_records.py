@@ -6,11 +6,11 @@ from typing import Final
 from uuid import UUID
 
 from headrace.coordinator.effects import StateRecord
-from headrace.coordinator.group import protocol
 from headrace.coordinator.group import records as group
 from headrace.coordinator.group import share_records as share
 from headrace.coordinator.group.modern import records as modern
 from headrace.coordinator.transaction import records as transaction
+from headrace.wire import consumer_protocol as protocol
 
 NOW_MS: Final = 1_700_000_000_000
 TOPIC_ID: Final = UUID("11223344-5566-4788-99aa-bbccddeeff00")

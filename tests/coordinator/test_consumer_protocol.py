@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.coordinator.group.protocol import (
+from headrace.wire import MalformedMessage
+from headrace.wire.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
     TopicPartitions,
@@ -17,7 +18,6 @@ from headrace.coordinator.group.protocol import (
     subscribed_topics,
     version_of,
 )
-from headrace.wire import MalformedMessage
 
 OWNED = [TopicPartitions(topic="a", partitions=[0, 2])]
 SUBSCRIPTION = ConsumerProtocolSubscription(

@@ -15,7 +15,6 @@ from uuid import UUID
 import pytest
 
 from headrace.coordinator.effects import StateRecord
-from headrace.coordinator.group import protocol
 from headrace.coordinator.group import records as group
 from headrace.coordinator.share import records as share
 from headrace.coordinator.transaction import records as transaction
@@ -26,6 +25,7 @@ from headrace.records.builder import BatchBuilder
 from headrace.records.record import Record, iterate
 from headrace.runtime.os_disk import OsDisk
 from headrace.types import TopicPartition, uuid_to_text
+from headrace.wire import consumer_protocol as protocol
 from headrace.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from headrace.wire.messages.end_txn import EndTxnRequest
 from headrace.wire.messages.find_coordinator import FindCoordinatorRequest

@@ -11,17 +11,17 @@ from confluent_kafka import Producer
 from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group import records as groups
 from headrace.coordinator.group import share_records as share_groups
-from headrace.coordinator.group.protocol import (
+from headrace.coordinator.share import records as share_state
+from headrace.coordinator.transaction import records as transactions
+from headrace.records.builder import build_batch
+from headrace.records.record import Record
+from headrace.wire.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
     TopicPartitions,
     encode_assignment,
     encode_subscription,
 )
-from headrace.coordinator.share import records as share_state
-from headrace.coordinator.transaction import records as transactions
-from headrace.records.builder import build_batch
-from headrace.records.record import Record
 from tests.parity.case import Step
 from tests.parity.stage import Stage
 

@@ -11,7 +11,10 @@ from collections.abc import Hashable, Set
 from typing import Final, Protocol
 from uuid import UUID
 
-from headrace.coordinator.group.protocol import (
+from headrace.errors import Error
+from headrace.testing.schedule import Schedule
+from headrace.types import TopicPartition, uuid_to_text
+from headrace.wire.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
     TopicPartitions,
@@ -20,9 +23,6 @@ from headrace.coordinator.group.protocol import (
     encode_assignment,
     encode_subscription,
 )
-from headrace.errors import Error
-from headrace.testing.schedule import Schedule
-from headrace.types import TopicPartition, uuid_to_text
 from headrace.wire.messages import consumer_group_heartbeat as modern
 from headrace.wire.messages.heartbeat import HeartbeatRequest
 from headrace.wire.messages.join_group import (

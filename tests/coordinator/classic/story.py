@@ -25,12 +25,12 @@ from uuid import UUID
 from headrace.coordinator.effects import AnyReply, Caller, Effects
 from headrace.coordinator.group import classic
 from headrace.coordinator.group.classic import ClassicGroup
-from headrace.coordinator.group.protocol import ConsumerProtocolSubscription, encode_subscription
 from headrace.coordinator.group.records import GroupMetadataValue, decode_record, encode_record
 from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.timers import Timers
 from headrace.errors import ClientFault, Error
 from headrace.wire import decode, encode_bytes
+from headrace.wire.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from headrace.wire.messages.join_group import (
     JoinGroupRequest,

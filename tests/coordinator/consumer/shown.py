@@ -9,7 +9,6 @@ from uuid import UUID
 from headrace.coordinator.effects import StateRecord
 from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.modern.state import MemberState
-from headrace.coordinator.group.protocol import decode_assignment
 from headrace.coordinator.group.records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupMemberMetadataKey,
@@ -22,6 +21,7 @@ from headrace.coordinator.group.records import (
     OwnedPartitions,
 )
 from headrace.errors import Error
+from headrace.wire.consumer_protocol import decode_assignment
 from headrace.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from headrace.wire.messages.heartbeat import HeartbeatResponse
 from headrace.wire.messages.join_group import JoinGroupResponse

@@ -34,14 +34,6 @@ from headrace.coordinator.group.classic import ClassicGroup, rebalance
 from headrace.coordinator.group.consumer import ConsumerGroup, upgrade
 from headrace.coordinator.group.consumer.timers import REGEX
 from headrace.coordinator.group.effects import GroupEffects
-from headrace.coordinator.group.protocol import (
-    ConsumerProtocolAssignment,
-    ConsumerProtocolSubscription,
-    TopicPartitions,
-    decode_assignment,
-    encode_assignment,
-    encode_subscription,
-)
 from headrace.coordinator.group.records import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -52,6 +44,14 @@ from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.timers import Timers
 from headrace.errors import Error
 from headrace.wire import decode, encode_bytes
+from headrace.wire.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+    TopicPartitions,
+    decode_assignment,
+    encode_assignment,
+    encode_subscription,
+)
 from headrace.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,

@@ -18,7 +18,6 @@ from headrace.coordinator.group.modern.state import (
     group_diagram,
     member_diagram,
 )
-from headrace.coordinator.group.protocol import ConsumerProtocolAssignment, encode_assignment
 from headrace.coordinator.group.records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -30,6 +29,7 @@ from headrace.coordinator.group.records import (
 from headrace.coordinator.timers import Timers
 from headrace.errors import CorruptData, Error
 from headrace.wire import decode, encode_bytes
+from headrace.wire.consumer_protocol import ConsumerProtocolAssignment, encode_assignment
 from headrace.wire.messages.consumer_group_describe import ConsumerGroupDescribeResponse
 from tests.coordinator.consumer.story import Stage, check
 from tests.settings import group_settings

@@ -112,7 +112,7 @@ def unfold_members(value: dict[str, Any]) -> dict[str, Any]:
         return value
     from base64 import b64decode
 
-    from headrace.coordinator.group import protocol
+    from headrace.wire import consumer_protocol as protocol
 
     parts = {
         "subscription": protocol.ConsumerProtocolSubscription,

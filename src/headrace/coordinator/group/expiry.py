@@ -14,9 +14,9 @@ from headrace.coordinator.group.classic import ClassicGroup, ClassicState
 from headrace.coordinator.group.consumer import ConsumerGroup
 from headrace.coordinator.group.listing import Group
 from headrace.coordinator.group.offsets import CommittedOffset, CommittedOffsets, tombstone
-from headrace.coordinator.group.protocol import PROTOCOL_TYPE
 from headrace.coordinator.group.records import GroupMetadataKey, GroupRecord
 from headrace.types import NO_TIMESTAMP
+from headrace.wire.consumer_protocol import PROTOCOL_TYPE
 
 
 def expired_records(

@@ -11,9 +11,9 @@ from typing import Final, TypeAlias
 from headrace.coordinator.group import consumer
 from headrace.coordinator.group.classic import ClassicGroup, ClassicState
 from headrace.coordinator.group.consumer import ConsumerGroup
-from headrace.coordinator.group.protocol import PROTOCOL_TYPE
 from headrace.coordinator.group.share import ShareGroup
 from headrace.errors import ClientFault, Error
+from headrace.wire.consumer_protocol import PROTOCOL_TYPE
 from headrace.wire.messages import consumer_group_describe, describe_groups
 from headrace.wire.messages.list_groups import ListedGroup
 

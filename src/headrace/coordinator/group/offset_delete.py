@@ -14,12 +14,12 @@ from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.expiry import is_subscribed
 from headrace.coordinator.group.listing import Group
 from headrace.coordinator.group.offsets import CommittedOffsets, tombstone
-from headrace.coordinator.group.protocol import PROTOCOL_TYPE
 from headrace.coordinator.group.records import GroupRecord
 from headrace.coordinator.group.share import ShareGroup
 from headrace.coordinator.topics import Topics
 from headrace.errors import Error
 from headrace.types import TopicPartition
+from headrace.wire.consumer_protocol import PROTOCOL_TYPE
 from headrace.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,

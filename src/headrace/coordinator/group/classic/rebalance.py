@@ -13,8 +13,8 @@ from headrace.coordinator.group.classic.membership import InitialDelay, Membersh
 from headrace.coordinator.group.classic.persistence import metadata_record
 from headrace.coordinator.group.classic.state import ClassicState
 from headrace.coordinator.group.effects import GroupEffects
-from headrace.coordinator.group.protocol import PROTOCOL_TYPE, subscribed_topics
 from headrace.errors import Error
+from headrace.wire.consumer_protocol import PROTOCOL_TYPE, subscribed_topics
 
 # Members may name the tiniest rebalance timeout, which must not keep the coordinator busy.
 SHORTEST_WAIT_MS = 1_000

@@ -46,15 +46,15 @@ from headrace.coordinator.group.consumer.timers import (
 from headrace.coordinator.group.effects import GroupEffects
 from headrace.coordinator.group.modern.member import Target
 from headrace.coordinator.group.modern.state import MemberState
-from headrace.coordinator.group.protocol import (
+from headrace.errors import ClientFault, Error
+from headrace.types import uuid_to_text
+from headrace.wire import MalformedMessage
+from headrace.wire.consumer_protocol import (
     PROTOCOL_TYPE,
     ConsumerProtocolSubscription,
     decode_subscription,
     version_of,
 )
-from headrace.errors import ClientFault, Error
-from headrace.types import uuid_to_text
-from headrace.wire import MalformedMessage
 from headrace.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from headrace.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from headrace.wire.messages.leave_group import (

@@ -23,15 +23,6 @@ from headrace.coordinator.group.consumer.persistence import (
 from headrace.coordinator.group.consumer.roster import Downgrade, Roster
 from headrace.coordinator.group.modern.member import Target
 from headrace.coordinator.group.modern.subscriptions import metadata_hash
-from headrace.coordinator.group.protocol import (
-    PROTOCOL_TYPE,
-    ConsumerProtocolAssignment,
-    TopicPartitions,
-    decode_assignment,
-    decode_subscription,
-    encode_assignment,
-    version_of,
-)
 from headrace.coordinator.group.records import (
     ClassicMemberMetadata,
     ClassicProtocol,
@@ -44,6 +35,15 @@ from headrace.coordinator.group.settings import GroupSettings
 from headrace.coordinator.topics import Topics
 from headrace.errors import ClientFault, Error
 from headrace.wire import MalformedMessage
+from headrace.wire.consumer_protocol import (
+    PROTOCOL_TYPE,
+    ConsumerProtocolAssignment,
+    TopicPartitions,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    version_of,
+)
 
 _UPGRADING: Final = frozenset({"bidirectional", "upgrade"})
 _DOWNGRADING: Final = frozenset({"bidirectional", "downgrade"})
