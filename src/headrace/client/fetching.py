@@ -83,7 +83,7 @@ class PartitionFetcher:
         while True:
             try:
                 reply = self._take_ahead(offset) or self._request(offset, deadline)
-                return _slice(self._await(reply, offset, deadline))
+                return slice_of(self._await(reply, offset, deadline))
             except PASSING as error:
                 self._cluster.forget(place.topic)
                 if isinstance(error, BrokerRefused) and error.error is Error.OFFSET_OUT_OF_RANGE:
@@ -163,7 +163,8 @@ class PartitionFetcher:
             raise OffsetOutOfRange(*place, offset, first, end)
 
 
-def _slice(data: PartitionData) -> FetchedSlice:
+def slice_of(data: PartitionData) -> FetchedSlice:
+    """What a broker answered for one partition."""
     records = data.records
     return FetchedSlice(
         records=_NO_RECORDS if records is None else memoryview(records),

@@ -1,7 +1,7 @@
-"""Committed offsets of a group, read and written from outside of it.
+"""Committed offsets of a group, read and written.
 
-The group needs no members and this client never becomes one; while it has some, brokers refuse
-commits from outside. Versions with topic ids are left alone: an offset belongs to a name here.
+From outside the group needs no members; while it has some, brokers take commits from these only.
+Versions with topic ids are left alone: an offset belongs to a name here.
 """
 
 from __future__ import annotations
@@ -85,9 +85,15 @@ def committed_positions(
 
 
 def commit_offsets(
-    cluster: Cluster, group: str, offsets: Mapping[TopicPartition, tuple[int, str]]
+    cluster: Cluster,
+    group: str,
+    offsets: Mapping[TopicPartition, tuple[int, str]],
+    *,
+    member: tuple[str, int] = ("", -1),
 ) -> None:
-    """Commit offset and metadata of each partition; refused while the group has members."""
+    """Commit offset and metadata of each partition: as a member, by its id and generation, or from
+    outside, which is refused while the group has members.
+    """
     what = f"committing offsets of the group {group}"
     topics: defaultdict[str, list[OffsetCommitRequestPartition]] = defaultdict(list)
     for place, (offset, metadata) in offsets.items():
@@ -100,7 +106,8 @@ def commit_offsets(
         )
     request = OffsetCommitRequest(
         group_id=group,
-        member_id="",
+        member_id=member[0],
+        generation_id_or_member_epoch=member[1],
         topics=[
             OffsetCommitRequestTopic(name=name, partitions=partitions)
             for name, partitions in topics.items()

@@ -72,7 +72,9 @@ class GroupMember:
     """Start it, and it stays in the group until it is closed.
 
     `assign` is called in the member that the coordinator made the leader of the group: it gets the
-    metadata of every member and returns the assignment of each.
+    metadata of every member and returns the assignment of each. `may_rejoin` is asked before a
+    member gives up its assignment for the next one; it may wait that long and say no, and is asked
+    again for as long as the rebalance lets it.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class GroupMember:
         assign: Callable[[Mapping[str, bytes]], Mapping[str, bytes]],
         on_assigned: Callable[[Assignment], None],
         on_lost: Callable[[], None],
+        may_rejoin: Callable[[float], bool] = lambda wait_s: True,
     ) -> None:
         # No question may take longer than the session: whoever hangs must learn that it is out.
         limit_ms = min(settings.api_timeout_ms, protocol.session_timeout_ms)
@@ -93,12 +96,14 @@ class GroupMember:
         self._assign = assign
         self._on_assigned = on_assigned
         self._on_lost = on_lost
+        self._may_rejoin = may_rejoin
         self._cluster = Cluster(self._settings)
         self._member_id = ""
         self._generation = _NO_GENERATION
         self._is_in = False
         self._heard = 0.0
         self._closing = threading.Event()
+        self._joins_anew = threading.Event()
         self._thread = threading.Thread(
             target=self._run, name=f"member of {protocol.group}", daemon=True
         )
@@ -111,6 +116,10 @@ class GroupMember:
     def start(self) -> None:
         """Begin to join; the callbacks tell what comes of it."""
         self._thread.start()
+
+    def rejoin(self) -> None:
+        """Join again soon, because the metadata has changed."""
+        self._joins_anew.set()
 
     def close(self, timeout_s: float = 5.0) -> None:
         """Leave the group, so that the others need not wait for the session to end."""
@@ -198,12 +207,18 @@ class GroupMember:
             generation_id=self._generation,
             member_id=self._member_id,
         )
-        while not self._closing.wait(interval_s):
+        leaves_at: float | None = None
+        while not self._closing.wait(0.0 if leaves_at else interval_s):
             answer = self._call(request, self._protocol.session_timeout_ms / 1000)
-            if answer.error_code == Error.REBALANCE_IN_PROGRESS:
-                return
-            self._check(answer.error_code, "a heartbeat")
+            if answer.error_code != Error.REBALANCE_IN_PROGRESS:
+                self._check(answer.error_code, "a heartbeat")
             self._heard = time.monotonic()
+            if answer.error_code or self._joins_anew.is_set():
+                # The coordinator waits that long for members that still have something to do.
+                leaves_at = leaves_at or self._heard + self._protocol.rebalance_timeout_ms / 1000
+                if self._may_rejoin(interval_s) or self._heard >= leaves_at:
+                    self._joins_anew.clear()
+                    return
 
     def _leave(self) -> None:
         if not self._member_id:
