@@ -1,1 +1,1 @@
-"""The systems at the other end: one package or module per connector."""
+"""The systems at the other end, one module or package each. `plugins` knows them by name."""

@@ -1,0 +1,55 @@
+"""What a loop needs to know of its task, and what the task may ask of its loop."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from headrace.pipelines.connect.tasks import Partition
+
+
+class State(Enum):
+    """As the REST API shows it."""
+
+    UNASSIGNED = "UNASSIGNED"
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
+    FAILED = "FAILED"
+    RESTARTING = "RESTARTING"
+    STOPPED = "STOPPED"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TaskId:
+    """A connector's task by its number."""
+
+    connector: str
+    task: int
+
+    def __str__(self) -> str:
+        return f"{self.connector}-{self.task}"
+
+
+class LoopContext:
+    """The `TaskContext` of a task in a loop."""
+
+    def __init__(self, task: TaskId, on_reconfigure: Callable[[], None]) -> None:
+        self.connector = task.connector
+        self.task = task.task
+        self.stopping = threading.Event()
+        self.seeks: dict[Partition, int] = {}
+        self._on_reconfigure = on_reconfigure
+
+    def wait(self, seconds: float) -> bool:
+        """Rest, but not beyond a wish to stop; true if the task shall stop."""
+        return self.stopping.wait(seconds)
+
+    def reconfigure(self) -> None:
+        """Ask for new task settings."""
+        self._on_reconfigure()
+
+    def seek(self, offsets: Mapping[Partition, int]) -> None:
+        """Read these partitions on from these offsets."""
+        self.seeks |= offsets
