@@ -53,6 +53,7 @@ class SinkParts:
     commit_interval_ms: int = 60_000
     on_settled: Callable[[], None] = field(default=lambda: None)
     """Called before offsets are committed: what was reported on the way must be safe by then."""
+    on_closed: Callable[[], None] = field(default=lambda: None)
 
 
 def run_sink(parts: SinkParts, on_running: Callable[[], None]) -> None:
@@ -69,7 +70,10 @@ def run_sink(parts: SinkParts, on_running: Callable[[], None]) -> None:
         try:
             loop.consumer.close()
         finally:
-            parts.task.close()
+            try:
+                parts.task.close()
+            finally:
+                parts.on_closed()
 
 
 class _SinkLoop:
@@ -78,7 +82,7 @@ class _SinkLoop:
         self._done: dict[TopicPartition, int] = {}
         self._safe: dict[TopicPartition, int] = {}
         self._pause_s = 0.0
-        self._due_ms = parts.clock.now_ms() + parts.commit_interval_ms
+        self._due_ms = parts.clock.monotonic_ms() + parts.commit_interval_ms
         self.consumer = GroupConsumer(
             parts.client,
             parts.consumption,
@@ -104,7 +108,7 @@ class _SinkLoop:
             if read.place in self.consumer.positions:
                 self._done[read.place] = self.consumer.positions[read.place]
         self._pause_s = 0.0
-        if self._parts.clock.now_ms() >= self._due_ms:
+        if self._parts.clock.monotonic_ms() >= self._due_ms:
             try:
                 self._settle()
             except Exception as fault:
@@ -170,7 +174,7 @@ class _SinkLoop:
     def _settle(self) -> None:
         """Flush, then commit what the sink says is safe."""
         parts = self._parts
-        self._due_ms = parts.clock.now_ms() + parts.commit_interval_ms
+        self._due_ms = parts.clock.monotonic_ms() + parts.commit_interval_ms
         news = {place: at for place, at in self._done.items() if self._safe.get(place) != at}
         if not news:
             return

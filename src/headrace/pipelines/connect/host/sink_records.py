@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from headrace.pipelines.connect.converters.converter import Converter
-from headrace.pipelines.connect.host.source_records import Converters
+from headrace.pipelines.connect.host.source_records import Converters, Named, transformed
 from headrace.pipelines.connect.host.tolerance import Failure, RecordFailed, Stage, Tolerance
 from headrace.pipelines.connect.model.batch import Batch, of_records
 from headrace.pipelines.connect.model.column import Column
 from headrace.pipelines.connect.model.record import Header, Record
+from headrace.pipelines.connect.model.schema import Schema
 from headrace.pipelines.connect.transforms.chain import Chain
 from headrace.types import TopicPartition
 
@@ -61,8 +61,8 @@ class SinkRecords:
 
     def _in_columns(self, place: TopicPartition, rows: pa.RecordBatch) -> Iterator[Batch]:
         topic = place.topic
-        keys = self._converters.key.decode_column(topic, rows.column("key"))
-        values = self._converters.value.decode_column(topic, rows.column("value"))
+        keys = self._converters.key.converter.decode_column(topic, rows.column("key"))
+        values = self._converters.value.converter.decode_column(topic, rows.column("value"))
         times = milliseconds(rows.column("timestamp"))
         offsets = rows.column("offset")
         headers = None
@@ -96,8 +96,8 @@ class SinkRecords:
     def _one(self, read: Consumed) -> Record | None:
         topic, attempt = read.place.topic, self._tolerance.attempt
 
-        def decoded(stage: Stage, by: Converter, data: bytes | None) -> tuple[object, object]:
-            return attempt(stage, by.class_name, lambda: by.decode(topic, data))
+        def decoded(stage: Stage, by: Named, data: bytes | None) -> tuple[Schema | None, object]:
+            return attempt(stage, by.class_name, lambda: by.converter.decode(topic, data))
 
         key_schema, key = decoded(Stage.KEY_CONVERTER, self._converters.key, read.key)
         value_schema, value = decoded(Stage.VALUE_CONVERTER, self._converters.value, read.value)
@@ -109,22 +109,22 @@ class SinkRecords:
         record = Record(
             topic,
             value,
-            value_schema,  # type: ignore[arg-type]
+            value_schema,
             key,
-            key_schema,  # type: ignore[arg-type]
+            key_schema,
             read.place.partition,
             read.timestamp,
             headers,
             read.offset,
         )
-        return self._chain.apply(record, self._tolerance)
+        return transformed(self._chain, record, self._tolerance)
 
     def _headers(
         self, topic: str, headers: tuple[tuple[str, bytes | None], ...]
     ) -> tuple[Header, ...]:
         made = []
         for name, data in headers:
-            schema, value = self._converters.header.decode(topic, data)
+            schema, value = self._converters.header.converter.decode(topic, data)
             made.append(Header(name, value, schema))
         return tuple(made)
 

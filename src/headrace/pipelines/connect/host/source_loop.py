@@ -60,7 +60,7 @@ def run_source(parts: SourceParts, on_running: Callable[[], None]) -> None:
             if not loop.turn():
                 loop.settle()
                 context.wait(_IDLE_S)
-            elif parts.clock.now_ms() >= loop.due_ms:
+            elif parts.clock.monotonic_ms() >= loop.due_ms:
                 loop.settle()
         loop.settle()
     finally:
@@ -74,7 +74,7 @@ class _SourceLoop:
     def __init__(self, parts: SourceParts) -> None:
         self._parts = parts
         self._marks: dict[str, Mark] = {}
-        self.due_ms = parts.clock.now_ms() + parts.flush_interval_ms
+        self.due_ms = parts.clock.monotonic_ms() + parts.flush_interval_ms
 
     def turn(self) -> bool:
         """Send what one poll brings; false if it brought nothing."""
@@ -95,7 +95,7 @@ class _SourceLoop:
     def settle(self) -> None:
         """Have all acknowledged, then keep how far each partition of the source is."""
         parts = self._parts
-        self.due_ms = parts.clock.now_ms() + parts.flush_interval_ms
+        self.due_ms = parts.clock.monotonic_ms() + parts.flush_interval_ms
         if not self._marks:
             return
         parts.output.flush()

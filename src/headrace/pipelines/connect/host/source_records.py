@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
@@ -16,7 +17,7 @@ from headrace.pipelines.connect.converters.converter import Converter
 from headrace.pipelines.connect.host.tolerance import RecordFailed, Stage, Tolerance
 from headrace.pipelines.connect.model.batch import Batch
 from headrace.pipelines.connect.model.record import Header, Record
-from headrace.pipelines.connect.transforms.chain import Chain
+from headrace.pipelines.connect.transforms.chain import Chain, Link, TransformFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,38 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Converters:
-    """The formats of keys, values and headers, with the names that failures are reported under."""
+class Named:
+    """A converter, and the class that failures of it are reported under."""
 
-    key: Converter
-    value: Converter
-    header: Converter
+    class_name: str
+    converter: Converter
+
+
+@dataclass(frozen=True, slots=True)
+class Converters:
+    """The formats of keys, values and headers."""
+
+    key: Named
+    value: Named
+    header: Named
+
+
+def transformed(chain: Chain, record: Record, tolerance: Tolerance) -> Record | None:
+    """The record as it leaves the chain, each link with its own attempts."""
+    going: Record | None = record
+    for link in chain.links:
+        if going is None:
+            return None
+        step = partial(_applied, link, going)
+        going = tolerance.attempt(Stage.TRANSFORMATION, link.class_name, step)
+    return going
+
+
+def _applied(link: Link, record: Record) -> Record | None:
+    try:
+        return link.apply(record)
+    except TransformFault as fault:
+        raise fault.__cause__ or fault from None
 
 
 class SourceRecords:
@@ -53,8 +80,8 @@ class SourceRecords:
             return list(self._by_record(batch))
 
     def _in_columns(self, batch: Batch) -> Written:
-        key = self._converters.key.encode_column(batch.topic, batch.key)
-        value = self._converters.value.encode_column(batch.topic, batch.value)
+        key = self._converters.key.converter.encode_column(batch.topic, batch.key)
+        value = self._converters.value.converter.encode_column(batch.topic, batch.value)
         headers = None
         if batch.headers is not None:
             headers = [self._headers(batch.topic, each) for each in batch.headers]
@@ -71,24 +98,23 @@ class SourceRecords:
                 yield made
 
     def _one(self, record: Record) -> Written | None:
-        moved = self._chain.apply(record, self._tolerance)
+        moved = transformed(self._chain, record, self._tolerance)
         if moved is None:
             return None
-        key_by, value_by = self._converters.key, self._converters.value
-        attempt, topic = self._tolerance.attempt, moved.topic
+        by, attempt, topic = self._converters, self._tolerance.attempt, moved.topic
         key = attempt(
             Stage.KEY_CONVERTER,
-            key_by.class_name,
-            lambda: key_by.encode(topic, moved.key_schema, moved.key),
+            by.key.class_name,
+            lambda: by.key.converter.encode(topic, moved.key_schema, moved.key),
         )
         value = attempt(
             Stage.VALUE_CONVERTER,
-            value_by.class_name,
-            lambda: value_by.encode(topic, moved.value_schema, moved.value),
+            by.value.class_name,
+            lambda: by.value.converter.encode(topic, moved.value_schema, moved.value),
         )
         headers = attempt(
             Stage.HEADER_CONVERTER,
-            self._converters.header.class_name,
+            by.header.class_name,
             lambda: self._headers(topic, moved.headers),
         )
         times = None if moved.timestamp is None else pa.array([moved.timestamp], pa.int64())
@@ -101,7 +127,7 @@ class SourceRecords:
         return Written(topic, moved.partition, rows)
 
     def _headers(self, topic: str, headers: tuple[Header, ...]) -> list[dict[str, object]]:
-        encode = self._converters.header.encode
+        encode = self._converters.header.converter.encode
         return [
             {"key": each.name, "value": encode(topic, each.schema, each.value)} for each in headers
         ]

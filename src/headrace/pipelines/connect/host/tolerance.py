@@ -78,7 +78,7 @@ class Tolerance:
 
     def attempt(self, stage: Stage, executing: str, step: Callable[[], _T]) -> _T:
         """What `step` returns; RecordFailed if it cannot be had."""
-        began = self._clock.now_ms()
+        began = self._clock.monotonic_ms()
         pause_ms = _FIRST_PAUSE_MS
         while True:
             try:
@@ -92,7 +92,7 @@ class Tolerance:
 
     def _may_retry(self, began_ms: int, pause_ms: int) -> bool:
         limit = self._settings.retry_timeout_ms
-        return limit == NO_END or self._clock.now_ms() - began_ms + pause_ms <= limit
+        return limit == NO_END or self._clock.monotonic_ms() - began_ms + pause_ms <= limit
 
     def drop(self, failure: Failure, about: Callable[[], str]) -> None:
         """Count the record as dropped; ConnectException if that is not tolerated."""

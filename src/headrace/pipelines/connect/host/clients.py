@@ -1,0 +1,88 @@
+"""What the clients of a task are told: by the worker, and over it by the connector's overrides.
+
+Names are those of Java's clients. What they have no meaning for here is passed over, as Java's
+clients pass over what they do not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from headrace.client.consuming import Consumption
+from headrace.client.settings import ClientSettings, client_settings
+from headrace.errors import ConfigError
+from headrace.pipelines.connect.config import connector as keys
+from headrace.pipelines.connect.faults import ConfigException
+from headrace.pipelines.connect.host.output import OutputSettings
+from headrace.records.compression import codec_named
+
+_BATCH_BYTES: Final = 256 << 10
+
+
+def properties_of(
+    kind: str, worker: Mapping[str, str], connector: Mapping[str, str]
+) -> dict[str, str]:
+    """The properties of a `producer`, `consumer` or `admin` of a connector."""
+    given = {"bootstrap.servers": worker.get("bootstrap.servers", "localhost:9092")}
+    for source, prefix in ((worker, f"{kind}."), (connector, f"{kind}.override.")):
+        given |= {
+            name.removeprefix(prefix): value
+            for name, value in source.items()
+            if name.startswith(prefix)
+        }
+    return given
+
+
+def connection_of(properties: Mapping[str, str], client_id: str) -> ClientSettings:
+    """How to reach the cluster."""
+    try:
+        settings, _ = client_settings({"client.id": client_id, **properties})
+    except ConfigError as fault:
+        raise ConfigException(str(fault)) from fault
+    return settings
+
+
+def output_of(properties: Mapping[str, str]) -> OutputSettings:
+    """How records are written."""
+    try:
+        codec = codec_named(properties.get("compression.type", "none"))
+    except ConfigError as fault:
+        raise ConfigException(str(fault)) from fault
+    return OutputSettings(
+        codec=codec,
+        batch_bytes=max(_number(properties, "batch.size", _BATCH_BYTES), 1),
+        request_bytes=_number(properties, "max.request.size", 1 << 20),
+    )
+
+
+def consumption_of(
+    properties: Mapping[str, str], name: str, settings: Mapping[str, object]
+) -> Consumption:
+    """What a sink reads, and as whom."""
+    topics = settings[keys.TOPICS]
+    pattern = settings[keys.TOPICS_REGEX]
+    return Consumption(
+        properties.get("group.id", f"connect-{name}"),
+        tuple(topics) if isinstance(topics, list) else (),
+        re.compile(str(pattern)) if pattern else None,
+        properties.get("isolation.level", "read_uncommitted") == "read_committed",
+        properties.get("auto.offset.reset", "earliest"),
+        _number(properties, "session.timeout.ms", 45_000),
+        _number(properties, "heartbeat.interval.ms", 3_000),
+        _number(properties, "max.poll.interval.ms", 300_000),
+        _number(properties, "metadata.max.age.ms", 300_000),
+        _number(properties, "fetch.max.wait.ms", 500),
+        _number(properties, "max.partition.fetch.bytes", 1 << 20),
+        _number(properties, "fetch.max.bytes", 16 << 20),
+    )
+
+
+def _number(properties: Mapping[str, str], name: str, default: int) -> int:
+    text = properties.get(name, "").strip()
+    if not text:
+        return default
+    if not text.isdecimal():
+        raise ConfigException.of(name, text, "Not a number of type INT")
+    return int(text)
