@@ -16,6 +16,7 @@ from typing import Final
 Command = Callable[[list[str]], int]
 
 TOOLS: Final = {
+    "connect-standalone": "connect_standalone:run",
     "kafka-avro-console-consumer": "console_consumer:avro",
     "kafka-avro-console-producer": "console_producer:avro",
     "kafka-broker-api-versions": "broker_api_versions:run",

@@ -2,31 +2,27 @@
 
     worker.properties + connector files ── divided into tasks ── host (threads)
 
-It ends when it is told to (SIGINT, SIGTERM), or when every task has failed or ended.
+A task that fails is left alone; the others go on.
 """
 
 from __future__ import annotations
 
-import json
-import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from headrace.java.properties import parse_properties
 from headrace.pipelines.connect import plugins
 from headrace.pipelines.connect.config import connector as keys
 from headrace.pipelines.connect.faults import ConfigException, ConnectException
 from headrace.pipelines.connect.host.assembly import TaskSpec
-from headrace.pipelines.connect.host.host import Host
+from headrace.pipelines.connect.host.host import Host, OnState
 from headrace.pipelines.connect.host.task import State, TaskId
 from headrace.pipelines.connect.tasks import connector_of
 from headrace.pipelines.connect.worker.offset_file import OffsetFile
 from headrace.runtime.clock import Clock
 
-_LOG: Final = logging.getLogger(__name__)
 _FLUSH_INTERVAL_MS: Final = 60_000
 _STOP_TIMEOUT_MS: Final = 5_000
 OFFSET_FILE: Final = "offset.storage.file.filename"
@@ -40,29 +36,10 @@ class Status:
     trace: str | None = None
 
 
-def read_settings(path: Path) -> dict[str, str]:
-    """The settings in a properties file, or in JSON: an object, or `{"name":…, "config":{…}}`."""
-    try:
-        text = path.read_text()
-    except OSError as fault:
-        raise ConfigException(f"{path} cannot be read: {fault.strerror or fault}") from fault
-    if path.suffix != ".json":
-        return parse_properties(text)
-    try:
-        told = json.loads(text)
-    except ValueError as fault:
-        raise ConfigException(f"{path} is no JSON: {fault}") from fault
-    if isinstance(told, dict) and isinstance(told.get("config"), dict):
-        told = {"name": told.get("name"), **told["config"]}
-    if not isinstance(told, dict):
-        raise ConfigException(f"{path} must hold an object of settings")
-    return {name: str(value) for name, value in told.items() if value is not None}
-
-
 class Standalone:
-    """The worker. `on_change` is notified when a task's state changes."""
+    """The worker. `tell` hears of every state of a task, in the task's thread."""
 
-    def __init__(self, settings: Mapping[str, str], clock: Clock) -> None:
+    def __init__(self, settings: Mapping[str, str], clock: Clock, tell: OnState) -> None:
         for name in (keys.CONVERTERS[0], keys.CONVERTERS[1], OFFSET_FILE):
             if not settings.get(name):
                 raise ConfigException(
@@ -73,6 +50,8 @@ class Standalone:
         self._connectors: dict[str, Mapping[str, str]] = {}
         self.statuses: dict[TaskId, Status] = {}
         self.changed = threading.Condition()
+        self._tell = tell
+        self._stopping = threading.Event()
         self._host = Host(clock, self._on_state, self._divide_anew)
 
     def create(self, config: Mapping[str, str]) -> list[TaskId]:
@@ -88,8 +67,13 @@ class Standalone:
         self._connectors[name] = config
         return self._start(name, divided)
 
+    def wait(self) -> None:
+        """Return when somebody has called `stop`."""
+        self._stopping.wait()
+
     def stop(self) -> None:
         """Stop every task, offsets kept."""
+        self._stopping.set()
         timeout_ms = int(self._settings.get("task.shutdown.graceful.timeout.ms", _STOP_TIMEOUT_MS))
         self._host.stop(self._host.tasks, timeout_ms / 1000)
 
@@ -126,7 +110,7 @@ class Standalone:
         self._start(name, divided)
 
     def _on_state(self, task: TaskId, state: State, trace: str | None) -> None:
-        _LOG.info("task %s is %s", task, state.value)
         with self.changed:
             self.statuses[task] = Status(state, trace)
             self.changed.notify_all()
+        self._tell(task, state, trace)
