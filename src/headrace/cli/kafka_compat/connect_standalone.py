@@ -12,12 +12,11 @@ import json
 import logging
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from headrace.cli.failures import DEBUG, Failure, WrongUsage
 from headrace.cli.kafka_compat.signals import Stopped, stoppable
-from headrace.cli.small_files import read_properties
+from headrace.cli.small_files import read_properties, read_text
 
 USAGE: Final = (
     "USAGE: connect-standalone connect-standalone.properties "
@@ -42,18 +41,18 @@ def run(words: list[str]) -> int:
     if not words:
         raise WrongUsage("no file of the worker's settings is given", USAGE)
     logging.basicConfig(stream=sys.stderr, level=logging.DEBUG if DEBUG.get() else logging.WARNING)
-    settings = read_properties(Path(words[0]))
-    connectors = [(path, read_connector(Path(path))) for path in words[1:]]
+    settings = read_properties(words[0])
+    connectors = [(path, read_connector(path)) for path in words[1:]]
     return _serve(settings, connectors)
 
 
-def read_connector(path: Path) -> dict[str, str]:
-    """A connector's settings: properties, or JSON as the REST API takes it or their object alone."""
-    if path.suffix != ".json":
+def read_connector(path: str) -> dict[str, str]:
+    """A connector's settings: properties, or JSON as the REST API takes it, or their object."""
+    if not path.endswith(".json"):
         return read_properties(path)
     try:
-        told = json.loads(path.read_text())
-    except (OSError, ValueError) as fault:
+        told = json.loads(read_text(path))
+    except ValueError as fault:
         raise Failure(f"{path} cannot be read as JSON: {fault}", "correct the file") from fault
     if isinstance(told, dict) and isinstance(told.get("config"), dict):
         told = {"name": told.get("name"), **told["config"]}

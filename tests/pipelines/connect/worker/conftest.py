@@ -1,0 +1,40 @@
+"""A worker in this process, on a broker of the session."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from headrace.testing import Broker
+from tests.pipelines.connect.worker.running import Worker
+
+
+@pytest.fixture
+def bootstrap(headrace_broker: Broker) -> str:
+    return headrace_broker.bootstrap_servers
+
+
+@pytest.fixture
+def topic() -> str:
+    """A name that no topic has yet."""
+    return f"t-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def start(bootstrap: str, tmp_path: Path) -> Iterator[Callable[..., Worker]]:
+    """Starts workers, who end with the test: `start({"name": …}, **{"worker.key": …})`."""
+    started: list[Worker] = []
+
+    def make(*connectors: dict[str, str], **settings: str) -> Worker:
+        made = Worker(bootstrap, tmp_path, settings)
+        started.append(made)
+        for config in connectors:
+            made.create(config)
+        return made
+
+    yield make
+    for made in started:
+        made.stop()

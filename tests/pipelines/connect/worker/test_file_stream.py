@@ -1,0 +1,184 @@
+"""Files through topics, by a standalone worker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headrace.pipelines.connect.host.task import TaskId
+from headrace.pipelines.connect.state import offsets_file
+from tests.pipelines.connect.worker.running import PATIENCE_S, Worker, messages, values, write
+
+SOURCE = {"connector.class": "FileStreamSource", "name": "in", "tasks.max": "1"}
+SINK = {"connector.class": "FileStreamSink", "name": "out", "tasks.max": "1"}
+Start = Callable[..., Worker]
+
+
+def until_holds(path: Path, content: bytes) -> None:
+    """Wait for a file to hold this and nothing else."""
+    end = time.monotonic() + PATIENCE_S
+    while not path.exists() or path.read_bytes() != content:
+        assert time.monotonic() < end, path.read_bytes()[-200:] if path.exists() else "no file"
+        time.sleep(0.02)
+
+
+def test_a_file_is_copied_through_a_topic(start: Start, tmp_path: Path, topic: str) -> None:
+    lines = b"".join(b"line %d \xc3\xbc\n" % number for number in range(5000))
+    (tmp_path / "in.txt").write_bytes(lines)
+    start(
+        SOURCE | {"file": str(tmp_path / "in.txt"), "topic": topic},
+        SINK | {"file": str(tmp_path / "out.txt"), "topics": topic},
+    )
+    until_holds(tmp_path / "out.txt", lines)
+
+
+def test_a_second_worker_goes_on_where_the_first_stopped(
+    start: Start, bootstrap: str, tmp_path: Path, topic: str
+) -> None:
+    """Lines that have not ended wait; what was sent is not sent again."""
+    path = tmp_path / "in.txt"
+    path.write_bytes(b"one\ntwo\r\nthr")
+    config = SOURCE | {"file": str(path), "topic": topic}
+    first = start(config)
+    assert values(bootstrap, topic, 2) == [b"one", b"two"]
+    first.stop()
+    kept = offsets_file.decode((tmp_path / "offsets").read_bytes())
+    assert kept == {b'["in",{"filename":"%s"}]' % str(path).encode(): b'{"position":9}'}
+    with path.open("ab") as file:
+        file.write(b"ee\nfour\n")
+    start(config)
+    assert values(bootstrap, topic, 4) == [b"one", b"two", b"three", b"four"]
+
+
+def test_a_sink_commits_what_it_has_flushed(
+    start: Start, bootstrap: str, tmp_path: Path, topic: str
+) -> None:
+    write(bootstrap, topic, b"a", b"b")
+    out = tmp_path / "out.txt"
+    config = SINK | {"file": str(out), "topics": topic}
+    first = start(config)
+    until_holds(out, b"a\nb\n")
+    first.stop()
+    write(bootstrap, topic, b"c", None)
+    start(config)
+    until_holds(out, b"a\nb\nc\nnull\n")
+
+
+def test_two_tasks_of_a_sink_share_a_topic(
+    start: Start, bootstrap: str, tmp_path: Path, topic: str
+) -> None:
+    """Each record is written once, whoever has its partition."""
+    write(bootstrap, topic, *(b"%d" % number for number in range(100)))
+    out = tmp_path / "out.txt"
+    start(SINK | {"file": str(out), "topics": topic, "tasks.max": "2"})
+    end = time.monotonic() + PATIENCE_S
+    while not out.exists() or len(out.read_bytes().splitlines()) < 100:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert sorted(map(int, out.read_bytes().split())) == list(range(100))
+
+
+def test_transforms_and_json(start: Start, bootstrap: str, tmp_path: Path, topic: str) -> None:
+    (tmp_path / "in.txt").write_bytes(b"hello\n")
+    start(
+        SOURCE
+        | {
+            "file": str(tmp_path / "in.txt"),
+            "topic": "elsewhere",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter.schemas.enable": "false",
+            "transforms": "hoist,from,route",
+            "transforms.hoist.type": "org.apache.kafka.connect.transforms.HoistField$Value",
+            "transforms.hoist.field": "line",
+            "transforms.from.type": "org.apache.kafka.connect.transforms.InsertField$Value",
+            "transforms.from.static.field": "source",
+            "transforms.from.static.value": "file",
+            "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
+            "transforms.route.regex": ".*",
+            "transforms.route.replacement": topic,
+        }
+    )
+    assert values(bootstrap, topic, 1) == [b'{"line":"hello","source":"file"}']
+
+
+def json_sink(topic: str, out: Path, **more: str) -> dict[str, str]:
+    return SINK | {
+        "file": str(out),
+        "topics": topic,
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+        **{name.replace("_", "."): value for name, value in more.items()},
+    }
+
+
+def test_a_poison_record_ends_its_task_and_no_other(
+    start: Start, bootstrap: str, tmp_path: Path, topic: str
+) -> None:
+    write(bootstrap, topic, b'{"a":1}', b"not json", b'{"a":2}')
+    (tmp_path / "in.txt").write_bytes(b"still here\n")
+    other = SOURCE | {"file": str(tmp_path / "in.txt"), "topic": f"{topic}-other"}
+    worker = start(json_sink(topic, tmp_path / "out.txt"), other)
+    trace = worker.until_failed(TaskId("out", 0))
+    assert "Tolerance exceeded in error handler" in trace
+    assert "VALUE_CONVERTER" in trace
+    assert "not json" in trace or "'not'" in trace
+    assert values(bootstrap, f"{topic}-other", 1) == [b"still here"]
+
+
+def test_poison_records_go_to_the_dead_letter_queue(
+    start: Start, bootstrap: str, tmp_path: Path, topic: str
+) -> None:
+    """As they were, with the reasons in headers; the others go on in their order."""
+    write(bootstrap, topic, b'{"a":1}', b"not json", b'{"a":2}', key=b"k", headers=[("h", b"v")])
+    letters = f"{topic}-dlq"
+    start(
+        json_sink(topic, tmp_path / "out.txt")
+        | {
+            "errors.tolerance": "all",
+            "errors.deadletterqueue.topic.name": letters,
+            "errors.deadletterqueue.context.headers.enable": "true",
+        }
+    )
+    until_holds(tmp_path / "out.txt", b"{a=1}\n{a=2}\n")
+    (letter,) = messages(bootstrap, letters, 1)
+    assert (letter.key(), letter.value()) == (b"k", b"not json")
+    headers = dict(letter.headers() or [])
+    assert headers["h"] == b"v"
+    told = {
+        name.removeprefix("__connect.errors."): value.decode()
+        for name, value in headers.items()
+        if name.startswith("__connect.errors.")
+    }
+    assert told.pop("exception.message")
+    assert told.pop("exception.stacktrace")
+    assert told == {
+        "topic": topic,
+        "partition": "0",
+        "offset": "1",
+        "connector.name": "out",
+        "task.id": "0",
+        "stage": "VALUE_CONVERTER",
+        "class.name": "org.apache.kafka.connect.json.JsonConverter",
+        "exception.class.name": "org.apache.kafka.connect.errors.DataException",
+    }
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ({"name": "x"}, 'Missing required configuration "connector.class"'),
+        ({"name": "x", "connector.class": "FileStreamSauce"}, "Did you mean FileStreamSource"),
+        (SOURCE | {"file": "f"}, 'Missing required configuration "topic"'),
+        (SOURCE | {"topic": "t", "batch.size": "0"}, "Value must be at least 1"),
+        (SOURCE | {"topic": "t", "tasks.max": "many"}, "Not a number of type INT"),
+        ({"connector.class": "FileStreamSource"}, 'Missing required configuration "name"'),
+    ],
+)
+def test_what_cannot_be_is_rejected_with_the_reason(
+    start: Start, config: dict[str, str], told: str
+) -> None:
+    with pytest.raises(Exception, match=told.replace("(", r"\(")):
+        start(config)
