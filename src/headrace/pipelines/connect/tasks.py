@@ -75,6 +75,11 @@ class SourceTask(Task):
 class SinkTask(Task):
     """Writes batches to a system."""
 
+    @classmethod
+    def task_configs(cls, settings: Config, most: int) -> list[Mapping[str, str]]:
+        """As many tasks as there may be: the group deals partitions to them."""
+        return [{}] * most
+
     def open(self, settings: Config) -> None:
         """Begin; partitions follow with `assigned`."""
 
