@@ -61,8 +61,9 @@ public final class Converters {
                 SchemaAndValue read = made instanceof Converter
                         ? ((Converter) made).toConnectData("topic", bytes)
                         : ((HeaderConverter) made).toConnectHeader("topic", "header", bytes);
-                answer.set("schema", shown(read.schema()));
-                answer.set("value", shown(read.value()));
+                // Of a header that says null there is neither.
+                answer.set("schema", read == null ? JSON.nullNode() : shown(read.schema()));
+                answer.set("value", read == null ? JSON.nullNode() : shown(read.value()));
                 return;
             }
             case "encode": {

@@ -10,18 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.pipelines.connect import faults
 from headrace.pipelines.connect.converters.json.converter import JsonConverter
 from headrace.pipelines.connect.model.java_text import to_float32
 from headrace.pipelines.connect.model.schema import Schema
 from tests.pipelines.connect.converters import generating
-from tests.pipelines.connect.converters.oracle import (
-    Oracle,
-    normal,
-    normal_schema,
-    shown_schema,
-    shown_value,
-)
+from tests.pipelines.connect.converters.agreement import check_decoding as agree_on_bytes
+from tests.pipelines.connect.converters.agreement import outcome
+from tests.pipelines.connect.converters.oracle import Oracle
 
 JAVA = "org.apache.kafka.connect.json.JsonConverter"
 MOST_DIGITS_OF_A_FLOAT = 9
@@ -38,21 +33,6 @@ CONFIGS = st.fixed_dictionaries(
 
 def converter(config: dict[str, str]) -> JsonConverter:
     return JsonConverter({"converter.type": "value", **config})
-
-
-def outcome(call: Any) -> dict[str, Any]:
-    """What our converter gives, in the oracle's form."""
-    try:
-        return {"data": call()}
-    except (faults.ConnectException, faults.ConfigException) as fault:
-        return {"fault": faults.java_class(fault), "message": str(fault)}
-
-
-def read_as(schema: Schema | None, value: object) -> dict[str, Any]:
-    return {
-        "schema": normal_schema(shown_schema(schema)),
-        "value": normal(shown_value(schema, value)),
-    }
 
 
 def loose(text: bytes | None) -> object:
@@ -79,12 +59,7 @@ def check_encoding(
 
 
 def check_decoding(oracle: Oracle, data: bytes | None, config: dict[str, str]) -> None:
-    theirs = oracle.decode(JAVA, data, config)
-    ours = outcome(lambda: read_as(*converter(config).decode("topic", data)))
-    assert ours.get("fault") == theirs.get("fault"), (ours, theirs)
-    if "fault" not in theirs:
-        value = {"schema": normal_schema(theirs["schema"]), "value": normal(theirs["value"])}
-        assert ours["data"] == value
+    agree_on_bytes(oracle, JAVA, converter(config), data, config)
 
 
 @generating.cases(100)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from headrace.pipelines.connect.config.definition import Key, Kind
 from headrace.pipelines.connect.converters.converter import Converter
 from headrace.pipelines.connect.converters.settings import BASIC
-from headrace.pipelines.connect.faults import DataException
+from headrace.pipelines.connect.faults import SerializationException
 from headrace.pipelines.connect.model.column import Column
 from headrace.pipelines.connect.model.java_text import text_of
 from headrace.pipelines.connect.model.schema import OPTIONAL_STRING, Schema
@@ -67,31 +67,26 @@ class _Charset:
     """A character set as Java uses it: what it has no bytes for is a question mark."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
         try:
-            self._codec: codecs.CodecInfo | None = codecs.lookup(name)
-        except LookupError:
-            self._codec = None
-        self.is_utf8 = self._codec is not None and self._codec.name == "utf-8"
+            self._name = codecs.lookup(name).name
+        except LookupError as error:
+            raise SerializationException(
+                f"Unsupported encoding {name}: name a character set that Java and Python know"
+            ) from error
+        self.is_utf8 = self._name == "utf-8"
 
     def encode(self, text: str) -> bytes:
-        if self._codec is None:
-            raise DataException(f"Failed to serialize to a string: {self._unknown()}")
-        if self._codec.name == "utf-16":
-            return codecs.BOM_UTF16_BE + text.encode("utf-16-be", "replace")
-        if self._codec.name == "utf-32":
-            return text.encode("utf-32-be", "replace")
-        return text.encode(self._codec.name, "replace")
+        if self._name == "utf-16":
+            return codecs.BOM_UTF16_BE + text.encode("utf-16-be", "replace") if text else b""
+        return text.encode(_UNMARKED.get(self._name, self._name), "replace")
 
     def decode(self, data: bytes) -> str:
-        if self._codec is None:
-            raise DataException(f"Failed to deserialize string: {self._unknown()}")
-        name = self._codec.name
-        if name == "utf-16" and data[:2] not in (codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE):
-            name = "utf-16-be"
-        elif name == "utf-32" and data[:4] not in (codecs.BOM_UTF32_BE, codecs.BOM_UTF32_LE):
-            name = "utf-32-be"
-        return data.decode(name, "replace")
+        marked = data[:4].startswith(
+            (codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF32_BE)
+        )
+        return data.decode(
+            self._name if marked else _UNMARKED.get(self._name, self._name), "replace"
+        )
 
-    def _unknown(self) -> str:
-        return f"there is no character set {self._name}: name one that Java and Python know"
+
+_UNMARKED: Final = {"utf-16": "utf-16-be", "utf-32": "utf-32-be"}

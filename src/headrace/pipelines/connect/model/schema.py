@@ -77,7 +77,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Schema:
-    """The type of a value, and what is said about it."""
+    """The type of a value, and what is said about it.
+
+    `values` and `keys` are missing where the items of an array or map have no schema in common.
+    """
 
     type: Type
     optional: bool = False
@@ -93,10 +96,6 @@ class Schema:
     def __post_init__(self) -> None:
         if self.type is Type.STRUCT and len(self.places) != len(self.fields):
             raise SchemaBuilderException("Cannot create field because of field name duplication")
-        if self.type is Type.MAP and (self.keys is None or self.values is None):
-            raise SchemaBuilderException("A map needs schemas of its keys and values")
-        if self.type is Type.ARRAY and self.values is None:
-            raise SchemaBuilderException("An array needs the schema of its values")
         if self.default is not None:
             check(self, self.default)
 
@@ -126,14 +125,16 @@ class Schema:
 
     @property
     def item(self) -> Schema:
-        """The schema of an array's or a map's values."""
-        assert self.values is not None
+        """The schema of an array's or a map's values; DataException if they have none in common."""
+        if self.values is None:
+            raise DataException(f"the values of this {self.type.name} have no schema in common")
         return self.values
 
     @property
     def key(self) -> Schema:
-        """The schema of a map's keys."""
-        assert self.keys is not None
+        """The schema of a map's keys; DataException if they have none in common."""
+        if self.keys is None:
+            raise DataException("the keys of this MAP have no schema in common")
         return self.keys
 
     @property
@@ -279,10 +280,10 @@ def check(schema: Schema, value: object, field: str | None = None) -> None:
         raise DataException(
             f"Invalid value for schema{named} with type {schema.type.name}: {kind}{where}"
         )
-    if schema.type is Type.ARRAY and isinstance(value, list):
+    if schema.type is Type.ARRAY and isinstance(value, list) and schema.values is not None:
         for item in value:
             check(schema.item, item, field)
-    elif schema.type is Type.MAP and isinstance(value, dict):
+    elif schema.type is Type.MAP and isinstance(value, dict) and schema.values is not None:
         for key, item in value.items():
             check(schema.key, key, field)
             check(schema.item, item, field)

@@ -110,6 +110,8 @@ def _map_of(schema: Schema, given: Json | Missing, defaults: bool) -> dict[objec
 
 # --- primitive types ---
 
+_ALL_ZERO: Final = 64
+
 
 def _wrapped(number: int, bits: int) -> int:
     half = 1 << bits - 1
@@ -129,7 +131,9 @@ def as_int64(number: int) -> int:
 def _integer(bits: int) -> Callable[[Json | Missing], int]:
     def made(given: Json | Missing) -> int:
         if isinstance(given, Decimal):
-            given = int(given.to_integral_value(ROUND_DOWN))
+            # The lower 64 bits of so large a number are all 0.
+            huge = given.adjusted() - len(given.as_tuple().digits) >= _ALL_ZERO
+            given = 0 if huge else int(given.to_integral_value(ROUND_DOWN))
         if isinstance(given, bool) or not isinstance(given, int):
             return 0
         return _wrapped(given, bits)

@@ -78,14 +78,13 @@ def schema_of(given: Json, *, defaults: bool = True) -> Schema | None:
 
 def _shaped(kind: Type, given: dict[str, Json], defaults: bool) -> Schema:
     name, version, doc = given.get("name"), given.get("version"), given.get("doc")
-    whole = isinstance(version, int) and not isinstance(version, bool)
     keys, values = _parts(kind, given, defaults)
     return Schema(
         kind,
         given.get("optional") is True,
         None,
         name if isinstance(name, str) else None,
-        as_int32(version) if whole else None,
+        as_int32(version) if isinstance(version, int) and not isinstance(version, bool) else None,
         doc if isinstance(doc, str) else None,
         _parameters(given.get("parameters")),
         _fields(given.get("fields"), defaults) if kind is Type.STRUCT else (),
