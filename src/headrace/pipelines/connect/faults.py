@@ -54,6 +54,12 @@ class AlreadyExistsException(ConnectException):
     java_class = _CONNECT + "AlreadyExistsException"
 
 
+class BadRequestException(ConnectException):
+    """A request that cannot be right, whatever the state of the cluster."""
+
+    java_class = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException"
+
+
 class ConfigException(Exception):
     """A setting is missing, or has a value that it cannot have."""
 
