@@ -109,14 +109,17 @@ def spawn(
     stdin: int = subprocess.DEVNULL,
     stdout: IO[bytes] | int = subprocess.PIPE,
     env: Mapping[str, str] | None = None,
+    user: str | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a program that does not outlive the tests, whatever ends them."""
+    """Start a program that does not outlive the tests, whatever ends them; `user` runs it."""
     return subprocess.Popen(
         [str(word) for word in command],
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
         env=None if env is None else {**os.environ, **env},
+        user=user,
+        extra_groups=None if user is None else [],
         preexec_fn=_die_with_parent,
     )
 
