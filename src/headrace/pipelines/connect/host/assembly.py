@@ -85,7 +85,7 @@ def _sink(spec: TaskSpec, task: SinkTask, context: LoopContext, clock: Clock) ->
     def on_failed(read: Consumed, failure: Failure) -> None:
         if letters is not None:
             letters.report(read, failure)
-        tolerance.drop(failure, lambda: repr(read))
+        tolerance.drop(failure, f"{read.place} at offset {read.offset}", lambda: repr(read))
 
     properties = properties_of("consumer", spec.worker, spec.config)
     chain = read_chain(spec.config, for_sink=True)

@@ -92,7 +92,8 @@ class SourceRecords:
             try:
                 made = self._one(record)
             except RecordFailed as failed:
-                self._tolerance.drop(failed.failure, lambda record=record: repr(record))  # type: ignore[misc]
+                which = f"the record {record.position} that was polled for {record.topic}"
+                self._tolerance.drop(failed.failure, which, partial(repr, record))
                 continue
             if made is not None:
                 yield made

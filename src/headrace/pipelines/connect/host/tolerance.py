@@ -94,21 +94,25 @@ class Tolerance:
         limit = self._settings.retry_timeout_ms
         return limit == NO_END or self._clock.monotonic_ms() - began_ms + pause_ms <= limit
 
-    def drop(self, failure: Failure, about: Callable[[], str]) -> None:
-        """Count the record as dropped; ConnectException if that is not tolerated."""
+    def drop(self, failure: Failure, which: str, shown: Callable[[], str]) -> None:
+        """Count the record as dropped; ConnectException if that is not tolerated.
+
+        `which` says where the record is from, `shown` what it holds, for the log.
+        """
         self.failed += 1
         if self._settings.logs:
-            told = f": {about()}" if self._settings.logs_messages else ""
+            told = f": {shown()}" if self._settings.logs_messages else ""
             _LOG.error(
-                "Error encountered in task %s. Executing stage '%s' with class '%s'%s",
+                "Error encountered in task %s. Executing stage '%s' with class '%s' for %s%s",
                 self._task,
                 failure.stage.value,
                 failure.executing,
+                which,
                 told,
                 exc_info=failure.fault,
             )
         if not self._settings.tolerates_all:
             raise ConnectException(
                 f"Tolerance exceeded in error handler: {failure.stage.value} by "
-                f"{failure.executing}: {failure.fault}"
+                f"{failure.executing} of {which}: {failure.fault}"
             ) from failure.fault
