@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Final, Literal
 
 from headrace.pipelines.connect.faults import ConnectException
 from headrace.pipelines.connect.tasks import Task, connector_of
+from headrace.pipelines.run.loading import NoSuchPipeline, load_pipeline
 
 GROUP: Final = "headrace.connect"
 
@@ -82,6 +84,8 @@ def _declared(task: type[Task]) -> Plugin:
 
 def find(name: str) -> Plugin:
     """The connector of that name; ConnectException names those that come near."""
+    if ":" in name:
+        return _declared(_in_file(name))
     known = plugins()
     for plugin in known:
         if name == plugin.name or name in plugin.aliases:
@@ -93,6 +97,16 @@ def find(name: str) -> Plugin:
         f"Failed to find any class that implements Connector and which name matches {name}. "
         f"{meant}Available connectors are: {offered}"
     )
+
+
+def _in_file(target: str) -> type[Task]:
+    try:
+        found = load_pipeline(target, Path.cwd()).function
+    except NoSuchPipeline as fault:
+        raise ConnectException(str(fault)) from fault
+    if isinstance(found, type) and issubclass(found, Task):
+        return found
+    raise ConnectException(f"{target} is no connector: a SourceTask or a SinkTask is one")
 
 
 def _names(known: list[Plugin]) -> Iterator[str]:

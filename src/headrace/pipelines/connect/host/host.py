@@ -70,7 +70,6 @@ class Host:
             run = assembled(spec, context, self._clock)
             run(lambda: self._on_state(spec.id, State.RUNNING, None))
         except Exception as fault:
-            _LOG.error("task %s has failed: %s", spec.id, fault, exc_info=fault)
             self._on_state(spec.id, State.FAILED, "".join(traceback.format_exception(fault)))
         else:
             self._on_state(spec.id, State.UNASSIGNED, None)

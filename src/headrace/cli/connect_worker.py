@@ -1,0 +1,59 @@
+"""A standalone worker in the foreground, with a line on standard output for each event.
+
+A task that fails says why on standard error and is left alone, as in Connect; a connector that
+cannot be created ends the worker.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from headrace.cli.failures import DEBUG, Failure
+from headrace.cli.kafka_compat.signals import Stopped, stoppable
+
+_NOT_CREATED: Final = 3
+
+
+class NotCreated(Failure):
+    """A connector cannot be what its settings say."""
+
+    exit_code = _NOT_CREATED
+
+
+def serve(settings: Mapping[str, str], connectors: Iterable[tuple[str, Mapping[str, str]]]) -> int:
+    """Run connectors, each with where its settings are from, until a signal comes."""
+    from headrace.pipelines.connect.faults import ConfigException, ConnectException
+    from headrace.pipelines.connect.worker.standalone import Standalone
+    from headrace.runtime.clock import SystemClock
+
+    level = logging.DEBUG if DEBUG.get() else logging.WARNING
+    logging.basicConfig(stream=sys.stderr, level=level, format="%(message)s")
+    try:
+        worker = Standalone(settings, SystemClock(), _tell)
+    except (ConfigException, ConnectException) as fault:
+        raise Failure(str(fault), "correct the worker's settings") from fault
+    print("Connect worker ready", flush=True)
+    try:
+        with stoppable():
+            for where, config in connectors:
+                try:
+                    tasks = worker.create(config)
+                except (ConfigException, ConnectException) as fault:
+                    raise NotCreated(f"the connector of {where} cannot be: {fault}") from fault
+                print(f"connector {config['name']}: tasks {len(tasks)}", flush=True)
+            worker.wait()
+    except Stopped as stopped:
+        return stopped.exit_code
+    finally:
+        worker.stop()
+    return 0
+
+
+def _tell(task: object, state: object, trace: str | None) -> None:
+    print(f"task {task}: {getattr(state, 'value', state)}", flush=True)
+    if trace is not None:
+        shown = trace if DEBUG.get() else trace.strip().splitlines()[-1].partition(": ")[2]
+        print(f"task {task}: {shown}", file=sys.stderr, flush=True)
