@@ -37,6 +37,9 @@ class Converter(ABC):
     def encode_column(self, topic: str, column: Column) -> pa.Array:
         """A column of values as a column of bytes."""
         schema = column.schema
+        if column.arrow is not None and 0 < len(column) == column.arrow.null_count:
+            alike = pa.scalar(self.encode(topic, schema, None), pa.binary())
+            return pa.repeat(alike, len(column))
         return pa.array(
             [self.encode(topic, schema, value) for value in column.to_values()], pa.binary()
         )

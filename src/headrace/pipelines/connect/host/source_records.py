@@ -140,7 +140,9 @@ def _rows(
     timestamps: pa.Array | None,
     headers: list[list[dict[str, object]]] | None,
 ) -> pa.RecordBatch:
-    columns = {"key": key, "value": value}
+    columns = {"value": value}
+    if key.null_count < len(key):
+        columns["key"] = key
     if timestamps is not None:
         columns["timestamp"] = timestamps.cast(pa.timestamp("ms", tz="UTC"))
     if headers is not None:

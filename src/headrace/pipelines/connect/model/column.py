@@ -72,7 +72,11 @@ class Column:
 def of_values(schema: Schema | None, values: Sequence[object]) -> Column:
     """A column of record-form values: Arrow if they fit it."""
     if schema is None:
-        return Column(None, list(values))
+        return (
+            Column(None, list(values))
+            if any(v is not None for v in values)
+            else nothing(len(values))
+        )
     try:
         return Column(schema, arrow_of(schema, values))
     except DataException:
@@ -92,7 +96,7 @@ def of_arrow(data: pa.Array | pa.ChunkedArray) -> Column:
 
 def nothing(rows: int) -> Column:
     """A column of nulls, which have no schema."""
-    return Column(None, [None] * rows)
+    return Column(None, pa.nulls(rows))
 
 
 def arrow_of(schema: Schema, values: Sequence[object]) -> pa.Array:
