@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.distribution import Units, place
-from tests.spark_session import quick_start, spark
+from tests.spark_session import pytest_runtest_makereport, quick_start, spark
 from tests.zookeeper import zookeeper, zookeeper_connect
 
 if TYPE_CHECKING:
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-__all__ = ["quick_start", "spark", "zookeeper", "zookeeper_connect"]
+__all__ = [
+    "pytest_runtest_makereport",
+    "quick_start",
+    "spark",
+    "zookeeper",
+    "zookeeper_connect",
+]
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,11 +1,13 @@
 """One Spark session for all tests, started as fast as a JVM allows.
 
-When the tests end, the JVM and its Python workers have ended too.
+When the tests end, the JVM and its Python workers have ended too. A test that runs out of time in a
+call to the JVM leaves an answer on its connection that nobody reads: the next test gets another
+connection, or it would take that answer for its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,3 +45,30 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield running
     end_session(running)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that shares the session and was broken off must not take others with it."""
+    report = yield
+    shares = "spark" in getattr(item, "fixturenames", ())
+    if shares and call.excinfo is not None and not isinstance(call.excinfo.value, Exception):
+        forget_open_call()
+    return report
+
+
+def forget_open_call() -> None:
+    """Cancel what Spark is doing, and let this thread speak to the JVM over a new connection."""
+    from pyspark import SparkContext
+
+    gateway, context = SparkContext._gateway, SparkContext._active_spark_context
+    if gateway is None or context is None:
+        return
+    client = gateway._gateway_client
+    connection = client.get_thread_connection()
+    client.thread_connection.connection = None
+    if connection is not None and connection.socket is not None:
+        connection.socket.close()
+    context.cancelAllJobs()
