@@ -50,7 +50,7 @@ def test_there_and_back(case: tuple[Schema, Any]) -> None:
 def with_defaults(schema: Schema, value: Any) -> Any:
     """The value in which a null is its default, as it is written."""
     if value is None:
-        return schema.default
+        return None if schema.default is None else with_defaults(schema, schema.default)
     if isinstance(value, Struct):
         held = zip(schema.fields, value.values, strict=True)
         return Struct(schema, [with_defaults(field.schema, item) for field, item in held])

@@ -106,9 +106,7 @@ def _said(schema: Schema, options: JsonSchemaOptions) -> dict[str, object]:
         said["connect.parameters"] = dict(schema.parameters)
     if schema.default is not None:
         plain = pairs_of(schema)
-        text = value_text(
-            plain, pairs_value(schema, schema.default), numeric=options.numeric, defaults=False
-        )
+        text = value_text(plain, pairs_value(schema, schema.default), numeric=False, defaults=False)
         said["default"] = json.loads(text)
     return said
 
