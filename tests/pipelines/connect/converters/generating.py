@@ -79,37 +79,43 @@ _OF_LOGICAL: dict[str, Callable[[Schema], st.SearchStrategy[Any]]] = {
 
 
 @st.composite
-def described(draw: st.DrawFn, plain: Schema, *, defaults: bool = True) -> Schema:
+def described(draw: st.DrawFn, plain: Schema, *, names: st.SearchStrategy[str] = NAMES) -> Schema:
     """The schema with some of what can be said about it."""
     made = plain.but(optional=draw(st.booleans()))
     if draw(st.integers(0, 3)) == 0:
         made = made.but(doc=draw(TEXTS))
         if made.name is None:
-            made = made.but(name=draw(NAMES), version=draw(st.none() | st.integers(1, 9)))
+            made = made.but(name=draw(names), version=draw(st.none() | st.integers(1, 9)))
             made = made.but(parameters=draw(st.none() | st.dictionaries(NAMES, TEXTS, min_size=1)))
-    if defaults and plain.type is not Type.STRUCT and draw(st.integers(0, 4)) == 0:
+    if plain.type is not Type.STRUCT and draw(st.integers(0, 4)) == 0:
         made = made.but(default=draw(_values(made)))
     return made
 
 
-def some_schemas(*, maps: bool = True, nested: bool = True) -> st.SearchStrategy[Schema]:
-    """Schemas of all shapes, three deep."""
-    leaves = st.sampled_from([*PRIMITIVE, *LOGICAL]).flatmap(described)
+def some_schemas(
+    *, nested: bool = True, names: st.SearchStrategy[str] = NAMES
+) -> st.SearchStrategy[Schema]:
+    """Schemas of all shapes, three deep, in which things have such names."""
+
+    def about(plain: Schema) -> st.SearchStrategy[Schema]:
+        return described(plain, names=names)
+
+    leaves = st.sampled_from([*PRIMITIVE, *LOGICAL]).flatmap(about)
 
     def around(inner: st.SearchStrategy[Schema]) -> st.SearchStrategy[Schema]:
         arrays = inner.map(schemas.array)
-        shapes = [arrays, structs(inner)]
-        if maps:
-            keys = st.sampled_from([schemas.STRING, schemas.STRING, schemas.INT32, schemas.BOOLEAN])
-            shapes.append(st.tuples(keys, inner).map(lambda pair: schemas.map_of(*pair)))
-        return st.one_of(*shapes).flatmap(described)
+        keys = st.sampled_from([schemas.STRING, schemas.STRING, schemas.INT32, schemas.BOOLEAN])
+        maps = st.tuples(keys, inner).map(lambda pair: schemas.map_of(*pair))
+        return st.one_of(arrays, maps, structs(inner, names)).flatmap(about)
 
     return st.recursive(leaves, around, max_leaves=6) if nested else leaves
 
 
-def structs(inner: st.SearchStrategy[Schema]) -> st.SearchStrategy[Schema]:
+def structs(
+    inner: st.SearchStrategy[Schema], names: st.SearchStrategy[str] = NAMES
+) -> st.SearchStrategy[Schema]:
     """Schemas of structs with fields of these schemas."""
-    fields = st.lists(st.tuples(NAMES, inner), max_size=4, unique_by=lambda pair: pair[0])
+    fields = st.lists(st.tuples(names, inner), max_size=4, unique_by=lambda pair: pair[0])
     return fields.map(
         lambda pairs: Schema(Type.STRUCT, fields=tuple(Field(name, part) for name, part in pairs))
     )

@@ -8,6 +8,7 @@ from typing import Final
 from headrace.pipelines.connect.config.definition import Definition
 from headrace.pipelines.connect.converters.converter import Converter
 from headrace.pipelines.connect.model import values
+from headrace.pipelines.connect.model.java_text import utf8_text
 from headrace.pipelines.connect.model.schema import Schema
 
 DEFINITION: Final = Definition()
@@ -25,4 +26,4 @@ class SimpleHeaderConverter(Converter):
 
     def decode(self, topic: str, data: bytes | None) -> tuple[Schema | None, object]:
         """What the text says."""
-        return (None, None) if data is None else values.parsed(data.decode("utf-8", "replace"))
+        return (None, None) if data is None else values.parsed(utf8_text(data))

@@ -13,7 +13,7 @@ from headrace.pipelines.connect.converters.converter import Converter
 from headrace.pipelines.connect.converters.settings import BASIC
 from headrace.pipelines.connect.faults import SerializationException
 from headrace.pipelines.connect.model.column import Column
-from headrace.pipelines.connect.model.java_text import text_of
+from headrace.pipelines.connect.model.java_text import text_of, utf8_text
 from headrace.pipelines.connect.model.schema import OPTIONAL_STRING, Schema
 
 DEFINITION: Final = BASIC.plus(
@@ -81,6 +81,8 @@ class _Charset:
         return text.encode(_UNMARKED.get(self._name, self._name), "replace")
 
     def decode(self, data: bytes) -> str:
+        if self.is_utf8:
+            return utf8_text(data)
         marked = data[:4].startswith(
             (codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF32_BE)
         )

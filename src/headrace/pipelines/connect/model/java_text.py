@@ -6,6 +6,7 @@ older ones sometimes print more. Moments are printed in UTC. Knows nothing of co
 
 from __future__ import annotations
 
+import codecs
 import datetime
 import math
 from decimal import Decimal
@@ -84,6 +85,25 @@ def to_float32(value: float) -> float:
     """A double as a float of 32 bits, as Java's cast does it."""
     with np.errstate(over="ignore", invalid="ignore"):
         return float(np.float32(value))
+
+
+def _java_replaces(fault: UnicodeError) -> tuple[str, int]:
+    """One U+FFFD for a surrogate in UTF-8, where Python has one for each of its bytes."""
+    assert isinstance(fault, UnicodeDecodeError)
+    data, at = fault.object, fault.start
+    if data[at] != _SURROGATES or not 0xA0 <= int.from_bytes(data[at + 1 : at + 2], "big") <= 0xBF:
+        return "\ufffd", fault.end
+    whole = 0x80 <= int.from_bytes(data[at + 2 : at + 3], "big") <= 0xBF
+    return "\ufffd", at + (3 if whole else 2)
+
+
+_SURROGATES: Final = 0xED  # the first byte of those that hold half of a character
+codecs.register_error("java", _java_replaces)
+
+
+def utf8_text(data: bytes) -> str:
+    """What `new String(bytes, UTF_8)` gives."""
+    return data.decode("utf-8", "java")
 
 
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
