@@ -14,12 +14,13 @@ from headrace.pipelines.connect.config.patterns import compiled
 from headrace.pipelines.connect.config.providers import Machine, configured, resolved
 from headrace.pipelines.connect.config.topic_creation import group_of, topic_groups
 from headrace.pipelines.connect.faults import ConfigException
-from tests.generated import examples
-from tests.pipelines.connect.real import Real
+from tests.pipelines.connect.real import TIMEOUT_SECONDS, Real, cases
+
+pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
 PROVIDERS = "org.apache.kafka.common.config.provider."
 LIMITS = settings(
-    max_examples=examples(40),
+    max_examples=cases(40),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

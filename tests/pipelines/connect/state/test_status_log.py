@@ -12,9 +12,10 @@ from headrace.pipelines.connect.group.protocol import TaskId
 from headrace.pipelines.connect.state import records
 from headrace.pipelines.connect.state.records import State, Status, TopicStatus
 from headrace.pipelines.connect.state.status_log import StatusLog, may_write
-from tests.generated import examples
-from tests.pipelines.connect.real import Real
+from tests.pipelines.connect.real import TIMEOUT_SECONDS, Real, cases
 from tests.pipelines.connect.state.test_config_log import recorded, written
+
+pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
 NAMES = ["a", "b-0", "c"]
 
@@ -75,7 +76,7 @@ def told(name: object, status: Status) -> str:
 
 
 @settings(
-    max_examples=examples(50),
+    max_examples=cases(50),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
