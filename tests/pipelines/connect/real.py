@@ -7,8 +7,18 @@ import subprocess
 from pathlib import Path
 from types import TracebackType
 
+from tests.generated import THOROUGH
 from tests.kafka.apache_kafka import classpath, java_command
 from tests.kafka.toolchain import spawn, stop
+
+TIMEOUT_SECONDS = 1_800 if THOROUGH else 120
+"""For modules whose thorough run compares many cases."""
+_THOROUGH_CASES = 20_000
+
+
+def cases(sample: int) -> int:
+    """How many generated cases to compare where `make test` compares `sample`."""
+    return _THOROUGH_CASES if THOROUGH else sample
 
 
 class Real:

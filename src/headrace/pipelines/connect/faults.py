@@ -60,6 +60,12 @@ class BadRequestException(ConnectException):
     java_class = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException"
 
 
+class RebalanceNeededException(ConnectException):
+    """The cluster is about to rebalance; the same request may succeed afterwards."""
+
+    java_class = "org.apache.kafka.connect.runtime.distributed.RebalanceNeededException"
+
+
 class ConfigException(Exception):
     """A setting is missing, or has a value that it cannot have."""
 

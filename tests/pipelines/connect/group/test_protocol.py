@@ -24,8 +24,9 @@ from headrace.pipelines.connect.group.protocol import (
     work_of,
 )
 from headrace.wire import MalformedMessage
-from tests.generated import examples
-from tests.pipelines.connect.real import Real
+from tests.pipelines.connect.real import TIMEOUT_SECONDS, Real, cases
+
+pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
 SOURCE = Path(__file__).with_name("Protocol.java")
 
@@ -113,7 +114,7 @@ def told_state(state: WorkerState) -> dict[str, object]:
 
 
 LIMITS = settings(
-    max_examples=examples(60),
+    max_examples=cases(60),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from headrace.pipelines.connect.group.protocol import TaskId, Work, work_of
 from headrace.pipelines.connect.herder.assignor import Memory, Piece, Round, assign, backoff_ms
-from tests.generated import examples
-from tests.pipelines.connect.real import Real
+from tests.pipelines.connect.real import TIMEOUT_SECONDS, Real, cases
+
+pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
 SOURCE = Path(__file__).with_name("Assignor.java")
 WORKERS = ["w1", "w2", "w3", "w4"]
@@ -131,7 +132,7 @@ def happen(group: Group, step: tuple[str, ...] | tuple[str, str, int]) -> None:
 def limits(sample: int) -> settings:
     """How many lives of a group to try."""
     return settings(
-        max_examples=examples(sample),
+        max_examples=cases(sample),
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     )

@@ -25,8 +25,9 @@ from headrace.pipelines.connect.state.config_log import (
     TasksChanged,
 )
 from headrace.pipelines.connect.state.records import RestartRequest, SessionKey, TargetState
-from tests.generated import examples
-from tests.pipelines.connect.real import Real
+from tests.pipelines.connect.real import TIMEOUT_SECONDS, Real, cases
+
+pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "topics.json"
 
@@ -138,7 +139,7 @@ def shown(state: Snapshot, changes: list[Change]) -> dict[str, object]:
 
 
 @settings(
-    max_examples=examples(50),
+    max_examples=cases(50),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

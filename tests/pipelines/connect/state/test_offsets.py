@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from headrace.pipelines.connect.faults import ConnectException, DataException
 from headrace.pipelines.connect.state import json_text, offsets_file
 from headrace.pipelines.connect.state.offset_log import OffsetLog
-from tests.generated import examples
-from tests.pipelines.connect.real import Real
+from tests.pipelines.connect.real import TIMEOUT_SECONDS, Real, cases
 from tests.pipelines.connect.state.test_config_log import recorded
+
+pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
 texts = st.text(st.characters(codec="utf-8"), max_size=8)
 numbers = st.integers(-(2**63), 2**63 - 1)
@@ -30,7 +31,7 @@ values = st.recursive(
 entries = st.dictionaries(st.binary(max_size=20), st.none() | st.binary(max_size=20), max_size=30)
 
 LIMITS = settings(
-    max_examples=examples(40),
+    max_examples=cases(40),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -101,18 +102,25 @@ def test_a_damaged_file() -> None:
 def test_the_topic_of_a_real_worker() -> None:
     """What a recorded worker committed, altered and reset; ours writes the same keys."""
     log = OffsetLog()
-    for number, (key, value) in enumerate(recorded("offset")):
+    topic = recorded("offset")
+    altered = 1 + next(
+        place for place, (_, value) in enumerate(topic) if value == b'{"position":3}'
+    )
+    reset = 1 + max(place for place, (_, value) in enumerate(topic) if value is None)
+    for key, value in topic[:altered]:
         log.replay(key, value)
-        if number == 6:
-            assert log.offset("s", {"number": 0}) == {"position": 3}
-            expected = [b'["s",{"number":0}]', b'["s",{"number":1}]']
-            assert sorted(key for key, _ in log.resets("s")) == expected
-        if number == 8:
-            assert log.offsets("s") == []
-            assert log.resets("s") == []
+    assert log.offset("s", {"number": 0}) == {"position": 3}
+    places = [b'["s",{"number":0}]', b'["s",{"number":1}]']
+    assert sorted(key for key, _ in log.resets("s")) == places
+    for key, value in topic[altered:reset]:
+        log.replay(key, value)
+    assert log.offsets("s") == []
+    assert log.resets("s") == []
+    for key, value in topic[reset:]:
+        log.replay(key, value)
     assert log.offsets("s") == [({"number": 0}, {"position": 7}), ({"number": 1}, {"position": 7})]
     again = log.writes("s", [({"number": 1}, {"position": 7})])
-    assert again[0] in recorded("offset")
+    assert again[0] in topic
 
 
 def test_a_partition_keeps_the_key_that_it_was_read_with() -> None:

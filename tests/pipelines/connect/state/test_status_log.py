@@ -12,9 +12,10 @@ from headrace.pipelines.connect.group.protocol import TaskId
 from headrace.pipelines.connect.state import records
 from headrace.pipelines.connect.state.records import State, Status, TopicStatus
 from headrace.pipelines.connect.state.status_log import StatusLog, may_write
-from tests.generated import examples
-from tests.pipelines.connect.real import Real
+from tests.pipelines.connect.real import TIMEOUT_SECONDS, Real, cases
 from tests.pipelines.connect.state.test_config_log import recorded, written
+
+pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
 NAMES = ["a", "b-0", "c"]
 
@@ -75,7 +76,7 @@ def told(name: object, status: Status) -> str:
 
 
 @settings(
-    max_examples=examples(50),
+    max_examples=cases(50),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -103,33 +104,49 @@ def test_a_replay_gives_what_connect_has(real: Real, stream: list[tuple[str, str
 
 
 def test_the_topic_of_a_real_worker() -> None:
-    """What a recorded worker last said, and the same bytes when it is written anew."""
+    """What a recorded worker last said, and the same bytes when a record is written anew."""
     log = StatusLog()
     for key, value in recorded("status"):
         log.replay(key, value)
-        name = key.decode()
-        if value is None:
-            continue
-        if name.startswith(records.CONNECTOR_STATUS):
-            connector = name.removeprefix(records.CONNECTOR_STATUS)
-            status = log.connector(connector)
-            assert status is not None
-            assert records.connector_status(connector, status) == (key, value)
-        elif name.startswith(records.TASK_STATUS):
-            task = records.task_of(name.removeprefix(records.TASK_STATUS))
-            assert task is not None
-            status = log.task(task)
-            assert status is not None
-            assert records.task_status(task, status) == (key, value)
-        else:
-            fields = json.loads(value)["topic"]
-            (used,) = log.topics(fields["connector"])
-            assert records.topic_status(used) == (key, value)
+        if value is not None:
+            assert rewritten(key, value) == (key, value)
     running = log.connector("s")
     assert running is not None
     assert (running.state, running.version) == (State.RUNNING, "1.0")
     assert [task.task for task in log.tasks("s")] == [0, 1]
     assert log.topics("s") == [], "they were reset"
+
+
+def rewritten(key: bytes, value: bytes) -> records.Write:
+    """A record that is read, and written again."""
+    log = StatusLog()
+    log.replay(key, value)
+    name = key.decode()
+    if name.startswith(records.TOPIC_STATUS):
+        (used,) = log.topics(json.loads(value)["topic"]["connector"])
+        return records.topic_status(used)
+    if name.startswith(records.CONNECTOR_STATUS):
+        connector = name.removeprefix(records.CONNECTOR_STATUS)
+        status = log.connector(connector)
+        assert status is not None
+        return records.connector_status(connector, status)
+    task = records.task_of(name.removeprefix(records.TASK_STATUS))
+    assert task is not None
+    status = log.task(task)
+    assert status is not None
+    return records.task_status(task, status)
+
+
+def test_a_late_record_does_not_unassign_a_task() -> None:
+    """One of the same generation is late; one of a later generation is not."""
+    log = StatusLog()
+    task = TaskId("a", 0)
+    log.replay(*records.task_status(task, Status(State.RUNNING, "new", 5)))
+    for generation, state in ((4, State.RUNNING), (5, State.RUNNING), (6, State.UNASSIGNED)):
+        log.replay(*records.task_status(task, Status(State.UNASSIGNED, "old", generation)))
+        known = log.task(task)
+        assert known is not None
+        assert known.state is state
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def connector_plugin(given: Mapping[str, str], plugins: Plugins) -> Plugin:
     """The class of a connector; BadRequestException if there is none."""
     name = given.get(keys.CLASS)
     if name is None:
-        shown = ", ".join(f"{key}={value}" for key, value in given.items())
+        shown = ", ".join(f"{key}={given[key]}" for key in sorted(given))
         raise BadRequestException(f"Connector config {{{shown}}} contains no connector type")
     plugin = plugins.find(Role.CONNECTOR, name)
     if plugin is None:

@@ -1,7 +1,8 @@
 """What the status topic says: what connectors and tasks do, where, and which topics they use.
 
-Every record counts as it comes. What a worker may write is another matter: `may_write` keeps one
-that has lost a task from speaking for its new owner.
+Records count as they come, but for one: a task that runs is not unassigned by a record of the same
+or an earlier generation, which a worker that lost it may have written late. What a worker may write
+is another matter: `may_write` keeps it from speaking for the new owner.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class StatusLog:
             return
         if told is None:
             self._tasks.get(task.connector, {}).pop(task.task, None)
-        elif (status := _status(told)) is not None:
+        elif (status := _status(told)) is not None and not _is_late(self.task(task), status):
             self._tasks.setdefault(task.connector, {})[task.task] = status
 
     def _topic(self, place: str, told: object) -> None:
@@ -93,6 +94,15 @@ class StatusLog:
             self._topics.get(connector, {}).pop(topic, None)
         elif (status := _topic_status(told)) is not None:
             self._topics.setdefault(connector, {})[topic] = status
+
+
+def _is_late(known: Status | None, status: Status) -> bool:
+    return (
+        known is not None
+        and known.state is State.RUNNING
+        and status.state is State.UNASSIGNED
+        and status.generation <= known.generation
+    )
 
 
 def _status(told: object) -> Status | None:
