@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -29,15 +30,11 @@ class AlchemySession:
             if autocommit:
                 self._connection = self._connection.execution_options(isolation_level="AUTOCOMMIT")
 
-    @property
-    def dialect(self) -> sqlalchemy.Dialect:
-        """What SQLAlchemy knows of the database."""
-        return self._engine.dialect
-
-    def inspector(self) -> sqlalchemy.Inspector:
+    @contextmanager
+    def inspecting(self) -> Iterator[sqlalchemy.Inspector]:
         """A fresh look at the tables."""
         with _faults():
-            return sqlalchemy.inspect(self._connection)
+            yield sqlalchemy.inspect(self._connection)
 
     def rows(self, statement: str) -> list[tuple[object, ...]]:
         """All rows of a query that has few."""
@@ -49,18 +46,33 @@ class AlchemySession:
         with _faults():
             self._plain(statement).close()
 
+    def first(self, query: str, rows: int) -> tuple[list[str], list[tuple[object, ...]]]:
+        """The names of a query's columns, and its first rows."""
+        whole = _text(f"({query}) headrace_query")
+        some = sqlalchemy.select(sqlalchemy.text("*")).select_from(whole).limit(rows)
+        with _faults():
+            result = self._connection.execute(some)
+            return list(result.keys()), [tuple(row) for row in result]
+
     def objects(
         self, statement: str, rows: int
     ) -> Iterator[tuple[list[str], list[tuple[object, ...]]]]:
-        """A query's rows, at most `rows` at a time, with the names of its columns."""
+        """A query's rows, at most `rows` at a time, with the names of its columns. Who leaves it
+        before its end closes the session next."""
         with _faults():
             result = self._plain(statement, stream_results=True, max_row_buffer=rows)
+            names = list(result.keys())
+            left: object | None = result.cursor
             try:
-                names = list(result.keys())
                 while found := result.fetchmany(rows):
                     yield names, [tuple(row) for row in found]
+                left = None
             finally:
-                result.close()
+                if left is None:
+                    result.close()
+                else:
+                    _abandon(left)
+                    self._connection.invalidate()
 
     def many(self, statement: str, data: pa.RecordBatch) -> int:
         """Execute a statement with parameters p0, p1, … for every row of `data`."""
@@ -70,7 +82,7 @@ class AlchemySession:
             for row in zip(*columns, strict=True)
         ]
         with _faults():
-            return self._connection.execute(sqlalchemy.text(statement), values).rowcount
+            return self._connection.execute(_text(statement), values).rowcount
 
     def commit(self) -> None:
         """Make durable what was done since the last commit."""
@@ -92,6 +104,18 @@ class AlchemySession:
         return self._connection.exec_driver_sql(
             statement, execution_options={"no_parameters": True, **options}
         )
+
+
+def _text(statement: str) -> sqlalchemy.TextClause:
+    """A statement whose colons, but for those of parameters p0, p1, …, mean nothing."""
+    return sqlalchemy.text(re.sub(r":(?!p\d+\b)", r"\:", statement))
+
+
+def _abandon(cursor: object) -> None:
+    """Have PyMySQL forget a result: it would read it to its end, however long, before it closes."""
+    result = getattr(cursor, "_result", None)
+    if result is not None and getattr(result, "unbuffered_active", False):
+        result.unbuffered_active, result.connection = False, None
 
 
 @contextmanager
