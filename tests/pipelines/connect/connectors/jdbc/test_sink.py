@@ -359,6 +359,16 @@ def test_settings_that_the_records_do_not_fit(
         put(sqlite, {"auto.create": "true", **settings}, *records(NAMED, named((1, "a"))))
 
 
+def test_numbers_with_more_digits_than_arrow_has(sqlite: Sqlite) -> None:
+    number = schemas.struct({"id": schemas.INT32, "n": schemas.decimal(0)})
+    rows = [{"id": place, "n": Decimal(10) ** place} for place in (1, 50, 2)]
+    (batch,) = records(number, rows)
+    with sink({**sqlite.settings, **BY_VALUE}) as task, pytest.raises(RowsRefused) as fault:
+        task.put(batch)
+    assert list(fault.value.rows) == [1]
+    assert sqlite.rows("SELECT id, n FROM t ORDER BY id") == [(1, 10), (2, 100)]
+
+
 def test_settings_that_cannot_be(sqlite: Sqlite) -> None:
     for settings in ({"delete.enabled": "true"}, {"insert.mode": "merge"}, {"pk.mode": "some"}):
         with pytest.raises(ConfigException):

@@ -169,10 +169,12 @@ def _encryption(scheme: str, given: Mapping[str, str]) -> dict[str, str]:
         wished = given.get("ssl", "").lower() in ("true", "1") and "sslmode" not in given
         return {"sslmode": "verify-full"} if wished else {}
     mode = given.get("sslMode", "").lower().replace("_", "-")
-    if mode in ("verify-ca", "verify-identity", "verify-full"):
-        identity = "false" if mode == "verify-ca" else "true"
-        return {"ssl_verify_cert": "true", "ssl_verify_identity": identity}
-    return {}
+    if mode == "verify-ca":
+        return {"ssl_verify_cert": "true"}
+    if mode in ("verify-identity", "verify-full"):
+        return {"ssl_verify_cert": "true", "ssl_verify_identity": "true"}
+    wished = mode in ("required", "trust") or given.get("useSSL", "").lower() == "true"
+    return {"ssl_check_hostname": "false"} if wished else {}
 
 
 def _with_credentials(url: str, user: str | None, secret: str | None) -> str:

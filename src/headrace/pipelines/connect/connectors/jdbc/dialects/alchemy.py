@@ -216,7 +216,9 @@ def _parsed(text: str) -> datetime.datetime:
     try:
         return datetime.datetime.fromisoformat(text)
     except ValueError as error:
-        raise ConnectException(f"the database's clock says {text!r}, which is no time") from error
+        raise ConnectException(
+            f"the database's clock says {text!r}, which is not a time"
+        ) from error
 
 
 def _array(column: SqlColumn, values: list[object]) -> pa.Array:
