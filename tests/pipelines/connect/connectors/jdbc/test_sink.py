@@ -6,11 +6,14 @@ import datetime
 from collections.abc import Mapping
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 
 from headrace.pipelines.connect.connectors.jdbc.sink import JdbcSink
 from headrace.pipelines.connect.faults import ConfigException, ConnectException
 from headrace.pipelines.connect.model import schema as schemas
+from headrace.pipelines.connect.model.batch import Batch
+from headrace.pipelines.connect.model.column import Column, nothing
 from headrace.pipelines.connect.model.schema import Schema, Struct, Type
 from headrace.pipelines.connect.tasks import RowsRefused, connector_of
 from tests.pipelines.connect.connectors.jdbc.databases import Database, Postgres, Sqlite
@@ -367,6 +370,41 @@ def test_numbers_with_more_digits_than_arrow_has(sqlite: Sqlite) -> None:
         task.put(batch)
     assert list(fault.value.rows) == [1]
     assert sqlite.rows("SELECT id, n FROM t ORDER BY id") == [(1, 10), (2, 100)]
+
+
+@pytest.mark.parametrize("database", ["postgres", "mariadb"], indirect=True)
+def test_moments_and_numbers_beyond_a_databases_own(database: Database) -> None:
+    """A year that PostgreSQL's microseconds do not reach; a number that MariaDB has not."""
+    far = pa.array([0, 1 << 62, 1000], pa.timestamp("ms", tz="UTC"))
+    number = pa.array([0.5, 1.5, float("nan")])
+    value = pa.StructArray.from_arrays(
+        [pa.array([1, 2, 3], pa.int32()), far, number], names=["id", "at", "n"]
+    )
+    schema = schemas.struct({"id": schemas.INT32, "at": schemas.timestamp(), "n": schemas.FLOAT64})
+    batch = Batch("t", nothing(3), Column(schema, value), pa.array([0, 1, 2]), partition=0)
+    with sink({**database.settings, **BY_VALUE}) as task, pytest.raises(RowsRefused) as fault:
+        task.put(batch)
+    refused, kept = ([1], [(1,), (3,)]) if database.kind == "postgres" else ([1, 2], [(1,)])
+    assert list(fault.value.rows) == refused
+    assert database.rows("SELECT id FROM t ORDER BY id") == kept
+
+
+def test_arrays_of_postgres(postgres: Postgres) -> None:
+    lists = schemas.struct({"id": schemas.INT32, "n": schemas.array(schemas.INT64)})
+    put(postgres, BY_VALUE, *records(lists, [{"id": 1, "n": [1, 2]}, {"id": 2, "n": []}]))
+    assert postgres.rows("SELECT id, n FROM t ORDER BY id") == [(1, [1, 2]), (2, [])]
+
+
+def test_types_that_no_column_has(sqlite: Sqlite) -> None:
+    sqlite.run("CREATE TABLE t (id INTEGER, m TEXT)")
+    kinds: list[tuple[str, Schema, object]] = [
+        ("MAP", schemas.map_of(schemas.STRING, schemas.STRING), {"a": "b"}),
+        ("ARRAY", schemas.array(schemas.STRING), ["a"]),
+    ]
+    for kind, schema, value in kinds:
+        row = schemas.struct({"id": schemas.INT32, "m": schema})
+        with pytest.raises(ConnectException, match=f"Unsupported source data type: {kind}"):
+            put(sqlite, {}, *records(row, [{"id": 1, "m": value}]))
 
 
 def test_settings_that_cannot_be(sqlite: Sqlite) -> None:

@@ -17,6 +17,7 @@ from headrace.pipelines.connect.connectors.jdbc.url import Address, sanitized
 # MySQL's numbers: lock waits and deadlocks, too many connections, read-only, the server is gone.
 _PASSING: Final = frozenset((1040, 1205, 1213, 1290, 1927, 2002, 2003, 2006, 2013, 2055))
 _MISSING: Final = frozenset((1049, 1051, 1054, 1146))
+_NO_NUMBER: Final = "can not be used with MySQL"  # what PyMySQL says of NaN and infinities
 _REFUSED: Final = frozenset((1048, 1062, 1264, 1265, 1292, 1364, 1366, 1406, 1452, 4025))
 
 
@@ -137,6 +138,10 @@ def _trouble(error: exc.DBAPIError) -> Trouble:
         return Trouble.PASSING
     if code in _MISSING:
         return Trouble.MISSING
-    if code in _REFUSED or isinstance(error, exc.IntegrityError | exc.DataError):
+    if (
+        _NO_NUMBER in str(code)
+        or code in _REFUSED
+        or isinstance(error, exc.IntegrityError | exc.DataError)
+    ):
         return Trouble.REFUSED
     return Trouble.OTHER

@@ -134,5 +134,5 @@ def _decimal(text: str, unit: Decimal) -> Decimal:
     if number.is_finite():
         return number.quantize(unit, context=_ROOMY)
     raise ConnectException(
-        f"{text} is not a decimal: numeric.mapping=best_fit_eager_double reads the column as doubles"
+        f"{text} is not a decimal: numeric.mapping=best_fit_eager_double reads it as doubles"
     )

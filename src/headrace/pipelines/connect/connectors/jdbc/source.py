@@ -55,6 +55,7 @@ class JdbcSource(SourceTask):
         assert isinstance(settings, SourceSettings)
         settings.check()
         self._settings = settings
+        self._queriers: list[Querier] = []
         self._database = Database(settings, autocommit=True)
         dialect = self._database.dialect
         if settings.query:

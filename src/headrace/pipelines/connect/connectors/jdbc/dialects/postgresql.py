@@ -229,6 +229,8 @@ class PostgresqlDialect(Dialect):
 
     def written(self, schema: Schema, target: SqlColumn | None, values: pa.Array) -> pa.Array:
         """Text without NUL, which the server has no place for, and widths that it has."""
+        if schema.type is Type.ARRAY:
+            return values
         local = super().written(schema, target, values)
         if pa.types.is_string(local.type):
             return pc.replace_substring(local, "\0", "")
