@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from uuid import uuid4
 
 import pymysql
 from adbc_driver_postgresql import dbapi as postgresql
+from adbc_driver_sqlite import dbapi as adbc_sqlite
 
 from tests.servers.server import HOST, Server
 
@@ -21,9 +21,11 @@ class Database(Protocol):
     """A database beside its connectors: what a test does in it, and sees of it."""
 
     kind: str
-    settings: Mapping[str, str]
     timestamp: str
-    blob: str
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The address, as a connector is given it."""
 
     def run(self, *statements: str) -> None:
         """Execute statements, each at once durable."""
@@ -34,26 +36,30 @@ class Database(Protocol):
 
 @dataclass
 class Sqlite:
-    """A file."""
+    """A file. It is opened by the library that the connectors have: two SQLites in one process know
+    nothing of each other's locks."""
 
     path: Path
     kind: str = "sqlite"
     timestamp: str = "TIMESTAMP"
-    blob: str = "BLOB"
 
     @property
     def settings(self) -> Mapping[str, str]:
         return {"connection.url": f"jdbc:sqlite:{self.path}"}
 
     def run(self, *statements: str) -> None:
-        with closing(sqlite3.connect(self.path)) as connection:
+        with adbc_sqlite.connect(str(self.path), autocommit=True) as connection:
             for statement in statements:
-                connection.execute(statement)
-            connection.commit()
+                with connection.cursor() as cursor:
+                    cursor.execute(statement)
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
-        with closing(sqlite3.connect(self.path)) as connection:
-            return connection.execute(query).fetchall()
+        with (
+            adbc_sqlite.connect(str(self.path), autocommit=True) as connection,
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(query)
+            return list(cursor.fetchall())
 
 
 @dataclass
@@ -64,7 +70,6 @@ class Postgres:
     name: str
     kind: str = "postgres"
     timestamp: str = "TIMESTAMP"
-    blob: str = "BYTEA"
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -95,7 +100,6 @@ class Mariadb:
     name: str
     kind: str = "mariadb"
     timestamp: str = "DATETIME(6)"
-    blob: str = "BLOB"
 
     @property
     def settings(self) -> Mapping[str, str]:

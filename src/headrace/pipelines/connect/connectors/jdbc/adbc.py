@@ -14,7 +14,6 @@ from adbc_driver_manager import dbapi
 from headrace.pipelines.connect.connectors.jdbc.session import SqlFault, Trouble
 from headrace.pipelines.connect.connectors.jdbc.url import Address, sanitized
 
-_LOCK_WAIT_MS: Final = 5_000  # SQLite's wait for another writer
 _CHUNK_BYTES: Final = 1 << 20  # what PostgreSQL's driver gathers into one batch
 _SQLSTATE: Final = re.compile(r"SQLSTATE: (\w{5})")
 _PASSING: Final = ("08", "40", "53", "57P", "55P03")
@@ -22,7 +21,12 @@ _REFUSED: Final = ("21", "22", "23")
 _MISSING: Final = ("42P01", "42703", "3F000")
 _WORDS: Final = (
     (re.compile(r"constraint failed|datatype mismatch|too big"), Trouble.REFUSED),
-    (re.compile(r"no such (table|column)|has no column named"), Trouble.MISSING),
+    (
+        re.compile(
+            r"no such (table|column)|has no column named|(relation|Column) \".*\" does not exist"
+        ),
+        Trouble.MISSING,
+    ),
     (
         re.compile(r"is locked|is busy|disk I/O|is full|connection|could not (receive|send)"),
         Trouble.PASSING,
@@ -43,7 +47,7 @@ class AdbcSession:
         with _faults():
             self._connection = _connected(address)
         if self._sqlite:
-            self.rows(f"PRAGMA busy_timeout = {_LOCK_WAIT_MS}")
+            self.rows(f"PRAGMA busy_timeout = {address.lock_wait_ms}")
         self._begins = not autocommit
 
     def rows(self, statement: str) -> list[tuple[object, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -16,6 +17,7 @@ from headrace.pipelines.connect.connectors.jdbc.url import Address, sanitized
 # MySQL's numbers: lock waits and deadlocks, too many connections, read-only, the server is gone.
 _PASSING: Final = frozenset((1040, 1205, 1213, 1290, 1927, 2002, 2003, 2006, 2013, 2055))
 _MISSING: Final = frozenset((1049, 1051, 1054, 1146))
+_NO_NUMBER: Final = "can not be used with MySQL"  # what PyMySQL says of NaN and infinities
 _REFUSED: Final = frozenset((1048, 1062, 1264, 1265, 1292, 1364, 1366, 1406, 1452, 4025))
 
 
@@ -29,15 +31,11 @@ class AlchemySession:
             if autocommit:
                 self._connection = self._connection.execution_options(isolation_level="AUTOCOMMIT")
 
-    @property
-    def dialect(self) -> sqlalchemy.Dialect:
-        """What SQLAlchemy knows of the database."""
-        return self._engine.dialect
-
-    def inspector(self) -> sqlalchemy.Inspector:
+    @contextmanager
+    def inspecting(self) -> Iterator[sqlalchemy.Inspector]:
         """A fresh look at the tables."""
         with _faults():
-            return sqlalchemy.inspect(self._connection)
+            yield sqlalchemy.inspect(self._connection)
 
     def rows(self, statement: str) -> list[tuple[object, ...]]:
         """All rows of a query that has few."""
@@ -49,18 +47,33 @@ class AlchemySession:
         with _faults():
             self._plain(statement).close()
 
+    def first(self, query: str, rows: int) -> tuple[list[str], list[tuple[object, ...]]]:
+        """The names of a query's columns, and its first rows."""
+        whole = _text(f"({query}) headrace_query")
+        some = sqlalchemy.select(sqlalchemy.text("*")).select_from(whole).limit(rows)
+        with _faults():
+            result = self._connection.execute(some)
+            return list(result.keys()), [tuple(row) for row in result]
+
     def objects(
         self, statement: str, rows: int
     ) -> Iterator[tuple[list[str], list[tuple[object, ...]]]]:
-        """A query's rows, at most `rows` at a time, with the names of its columns."""
+        """A query's rows, at most `rows` at a time, with the names of its columns. Who leaves it
+        before its end closes the session next."""
         with _faults():
             result = self._plain(statement, stream_results=True, max_row_buffer=rows)
+            names = list(result.keys())
+            left: object | None = result.cursor
             try:
-                names = list(result.keys())
                 while found := result.fetchmany(rows):
                     yield names, [tuple(row) for row in found]
+                left = None
             finally:
-                result.close()
+                if left is None:
+                    result.close()
+                else:
+                    _abandon(left)
+                    self._connection.invalidate()
 
     def many(self, statement: str, data: pa.RecordBatch) -> int:
         """Execute a statement with parameters p0, p1, … for every row of `data`."""
@@ -70,7 +83,7 @@ class AlchemySession:
             for row in zip(*columns, strict=True)
         ]
         with _faults():
-            return self._connection.execute(sqlalchemy.text(statement), values).rowcount
+            return self._connection.execute(_text(statement), values).rowcount
 
     def commit(self) -> None:
         """Make durable what was done since the last commit."""
@@ -94,6 +107,18 @@ class AlchemySession:
         )
 
 
+def _text(statement: str) -> sqlalchemy.TextClause:
+    """A statement whose colons, but for those of parameters p0, p1, …, mean nothing."""
+    return sqlalchemy.text(re.sub(r":(?!p\d+\b)", r"\:", statement))
+
+
+def _abandon(cursor: object) -> None:
+    """Have PyMySQL forget a result: it would read it to its end, however long, before it closes."""
+    result = getattr(cursor, "_result", None)
+    if result is not None and getattr(result, "unbuffered_active", False):
+        result.unbuffered_active, result.connection = False, None
+
+
 @contextmanager
 def _faults() -> Iterator[None]:
     try:
@@ -113,6 +138,10 @@ def _trouble(error: exc.DBAPIError) -> Trouble:
         return Trouble.PASSING
     if code in _MISSING:
         return Trouble.MISSING
-    if code in _REFUSED or isinstance(error, exc.IntegrityError | exc.DataError):
+    if (
+        _NO_NUMBER in str(code)
+        or code in _REFUSED
+        or isinstance(error, exc.IntegrityError | exc.DataError)
+    ):
         return Trouble.REFUSED
     return Trouble.OTHER

@@ -49,9 +49,7 @@ def arranged(batch: Batch, settings: SinkSettings, connector: str) -> Arranged:
         int(row): _lacking(batch, int(row), settings, connector, "value")
         for row in np.flatnonzero(lacks_value)
     }
-    refused |= _unheld(batch.key) | _unheld(batch.value)
-    good = np.ones(len(batch), bool)
-    good[list(refused)] = False
+    good = ~(lacks_key | lacks_value)
     gone = no_value & settings.delete_enabled
     return Arranged(
         pa.array(np.flatnonzero(good & ~gone)), pa.array(np.flatnonzero(good & gone)), refused
@@ -112,19 +110,6 @@ def _filled(schema: Schema, values: pa.Array) -> pa.Array:
     if schema.default is None or not values.null_count:
         return values
     return pc.fill_null(values, arrow_of(schema, [schema.default])[0])
-
-
-def _unheld(column: Column) -> dict[int, str]:
-    """The rows whose values Arrow cannot hold, with the reason."""
-    if column.schema is None or not isinstance(column.data, list):
-        return {}
-    refused: dict[int, str] = {}
-    for row, value in enumerate(column.data):
-        try:
-            arrow_of(column.schema, [value])
-        except DataException as fault:
-            refused[row] = str(fault)
-    return refused
 
 
 def last_of_each(data: pa.RecordBatch, keys: tuple[str, ...]) -> pa.Array:

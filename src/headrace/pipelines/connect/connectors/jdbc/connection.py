@@ -80,7 +80,7 @@ class ConnectionSettings(Config):
     dialect_name: str = Config.key(
         "dialect.name",
         default="",
-        doc="The dialect, if it shall not follow from the URL.",
+        doc="The dialect, if it does not follow from the URL.",
         importance="low",
         group="Connection",
         display_name="Database Dialect",

@@ -12,6 +12,7 @@ from typing import Final
 
 from headrace.pipelines.connect.connectors.jdbc.dialects.dialect import Dialect, text_literal
 from headrace.pipelines.connect.connectors.jdbc.session import Session
+from headrace.pipelines.connect.connectors.jdbc.tables import TableId
 from headrace.pipelines.connect.tasks import Partition
 
 TABLE: Final = "_headrace_offsets"
@@ -30,6 +31,8 @@ class Positions:
 
     def create(self, session: Session) -> None:
         """Make the table unless it is there."""
+        if self._dialect.describe(session, TableId(TABLE)) is not None:
+            return
         connector, topic, partition, offset = self._names
         session.run(
             f"CREATE TABLE IF NOT EXISTS {self._table} ({connector} VARCHAR(255) NOT NULL, "

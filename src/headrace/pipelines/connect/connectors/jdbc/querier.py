@@ -32,6 +32,7 @@ class Querier:
         self._settings = settings
         self._dialect = dialect
         self._table = table
+        self._query = settings.query.rstrip("; \n")
         self.due = 0.0
         self.partition: Position = (
             {"query": "query"} if table is None else {"protocol": "1", "table": table.plain}
@@ -129,13 +130,13 @@ class Querier:
         tail = self._criteria.tail(self._dialect, self._progress, before)
         if self._settings.query_suffix:
             tail += f" {self._settings.query_suffix}"
-        origin = self._settings.query if self._table is None else self._table
+        origin = self._query if self._table is None else self._table
         statement = self._dialect.select(origin, self._shape.columns, tail)
         return self._dialect.read(session, statement, self._shape.columns, self._settings.rows)
 
     def _columns(self, session: Session) -> Sequence[SqlColumn]:
         if self._table is None:
-            return self._dialect.described(session, self._settings.query)
+            return self._dialect.described(session, self._query)
         table = self._dialect.describe(session, self._table)
         if table is None:
             raise SqlFault(f"no such table: {self._table}", Trouble.MISSING)

@@ -110,16 +110,29 @@ def _in_utc(values: pa.Array, zone: str) -> pa.Array:
     return values.cast(pa.timestamp("us", tz="UTC"))
 
 
+def _digits(values: pa.Array) -> int:
+    """The most digits that a number may have. Arrow's cast does not notice too many of them."""
+    if pc.any(pc.match_substring(values, "e", ignore_case=True)).as_py():
+        return DECIMAL_DIGITS + 1
+    return pc.max(pc.utf8_length(values)).as_py() or 0
+
+
 def _decimals(schema: Schema, values: pa.Array) -> pa.Array | list[object]:
     """Numbers as text with the schema's scale."""
     scale = schema.scale
-    if 0 <= scale <= DECIMAL_DIGITS:
+    if scale >= 0 and _digits(values) + scale <= DECIMAL_DIGITS:
         try:
             return values.cast(pa.decimal128(DECIMAL_DIGITS, scale))
         except pa.ArrowException:
-            pass  # more digits than Arrow has: Python's decimals have room
+            pass  # digits beyond the scale, or NaN
     unit = Decimal(1).scaleb(-scale)
-    return [
-        None if text is None else Decimal(text).quantize(unit, context=_ROOMY)
-        for text in values.to_pylist()
-    ]
+    return [None if text is None else _decimal(text, unit) for text in values.to_pylist()]
+
+
+def _decimal(text: str, unit: Decimal) -> Decimal:
+    number = Decimal(text)
+    if number.is_finite():
+        return number.quantize(unit, context=_ROOMY)
+    raise ConnectException(
+        f"{text} is not a decimal: numeric.mapping=best_fit_eager_double reads it as doubles"
+    )

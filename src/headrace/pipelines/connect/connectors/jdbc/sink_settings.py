@@ -73,7 +73,7 @@ class SinkSettings(ConnectionSettings):
         "pk.fields",
         default=[],
         doc="The columns of the primary key. Without them: all fields of the key or value, or "
-        f"{', '.join(KAFKA_FIELDS)}. A key that is no struct needs one name.",
+        f"{', '.join(KAFKA_FIELDS)}. A key that is not a struct needs one name.",
         group="Data Mapping",
         display_name="Primary Key Fields",
     )

@@ -11,7 +11,7 @@ from headrace.pipelines.connect.config.settings import Config
 from headrace.pipelines.connect.connectors.jdbc.connection import Database
 from headrace.pipelines.connect.connectors.jdbc.querier import Querier
 from headrace.pipelines.connect.connectors.jdbc.selection import chosen, dealt, listed, unlisted
-from headrace.pipelines.connect.connectors.jdbc.session import Session, SqlFault, Trouble
+from headrace.pipelines.connect.connectors.jdbc.session import Session, SqlFault
 from headrace.pipelines.connect.connectors.jdbc.source_settings import SourceSettings
 from headrace.pipelines.connect.faults import ConnectException, RetriableException
 from headrace.pipelines.connect.model.batch import Batch
@@ -55,6 +55,7 @@ class JdbcSource(SourceTask):
         assert isinstance(settings, SourceSettings)
         settings.check()
         self._settings = settings
+        self._queriers: list[Querier] = []
         self._database = Database(settings, autocommit=True)
         dialect = self._database.dialect
         if settings.query:
@@ -109,15 +110,15 @@ class JdbcSource(SourceTask):
             return querier.poll(session)
         except SqlFault as fault:
             _logger.error("%s cannot be read: %s", querier, fault)
-            querier.stop()
-            if fault.trouble is not Trouble.MISSING:
-                self._leave()
+            self._leave()
             return None
 
     def _look_for_tables(self, now: float) -> None:
         """Ask for new tasks once the connector's tables are others than it knew."""
         if self.context.task != 0 or self._settings.query or now < self._tables_due:
             return
+        if any(querier.reading for querier in self._queriers):
+            return  # the connection is busy with a result
         self._tables_due = now + self._settings.table_poll_ms / 1000
         dialect = self._database.dialect
         session = self._session()

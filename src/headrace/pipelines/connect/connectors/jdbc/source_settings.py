@@ -169,7 +169,7 @@ class SourceSettings(ConnectionSettings):
         "table.poll.interval.ms",
         default=60_000,
         long=True,
-        doc="Milliseconds between two looks for new and dropped tables.",
+        doc="How often new and dropped tables are looked for, in milliseconds.",
         importance="low",
         group="Connector",
         display_name="Metadata Change Monitoring Interval (ms)",

@@ -73,11 +73,13 @@ class SqlColumn:
 
 @dataclass(frozen=True)
 class Table:
-    """A table's columns in their order. `kind` is TABLE, VIEW or what else the database has."""
+    """A table's columns in their order. `kind` is TABLE, VIEW or what else the database has;
+    `schema` is where it was found, whether or not its name says so."""
 
     id: TableId
     columns: tuple[SqlColumn, ...]
     kind: str = "TABLE"
+    schema: str | None = None
 
     @cached_property
     def by_name(self) -> dict[str, SqlColumn]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
@@ -27,11 +27,13 @@ URL: Final = "connection.url"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a database is. `dialect` names its kind; `uri` is for ADBC or, if not, SQLAlchemy."""
+    """Where a database is. `dialect` names its kind; `uri` is for ADBC or, if not, SQLAlchemy.
+    `lock_wait_ms` is how long SQLite waits for another writer."""
 
     dialect: str
     uri: str
     adbc: bool
+    lock_wait_ms: int = 3000
 
     def __repr__(self) -> str:
         return sanitized(self.uri)
@@ -42,7 +44,7 @@ def address(url: str, user: str | None = None, password: Password | None = None)
     secret = None if password is None else password.clear
     kind, rest = _kind(url)
     if kind == "sqlite":
-        return Address(kind, _sqlite(rest), adbc=True)
+        return _sqlite(rest)
     if kind == "postgresql":
         return Address(kind, _network(kind, rest, user, secret, _LIBPQ), adbc=True)
     if kind == "mysql":
@@ -91,11 +93,13 @@ def _sqlalchemy_file(rest: str) -> str:
     return rest.removeprefix("///") if rest.startswith("///") else rest.removeprefix("//")
 
 
-def _sqlite(rest: str) -> str:
-    if rest.startswith("file:"):
-        return rest
-    path = rest.partition("?")[0]  # options of the Java driver: none of them is about the data
-    return path or ":memory:"
+def _sqlite(rest: str) -> Address:
+    path, _, query = rest.partition("?")
+    options = dict(parse_qsl(query))
+    wait = options.get("busy_timeout", "")
+    uri = rest if rest.startswith("file:") else path or ":memory:"
+    made = Address("sqlite", uri, adbc=True)
+    return replace(made, lock_wait_ms=int(wait)) if wait.isdigit() else made
 
 
 # JDBC's options as the drivers here call them.
@@ -165,10 +169,12 @@ def _encryption(scheme: str, given: Mapping[str, str]) -> dict[str, str]:
         wished = given.get("ssl", "").lower() in ("true", "1") and "sslmode" not in given
         return {"sslmode": "verify-full"} if wished else {}
     mode = given.get("sslMode", "").lower().replace("_", "-")
-    if mode in ("verify-ca", "verify-identity", "verify-full"):
-        identity = "false" if mode == "verify-ca" else "true"
-        return {"ssl_verify_cert": "true", "ssl_verify_identity": identity}
-    return {}
+    if mode == "verify-ca":
+        return {"ssl_verify_cert": "true"}
+    if mode in ("verify-identity", "verify-full"):
+        return {"ssl_verify_cert": "true", "ssl_verify_identity": "true"}
+    wished = mode in ("required", "trust") or given.get("useSSL", "").lower() == "true"
+    return {"ssl_check_hostname": "false"} if wished else {}
 
 
 def _with_credentials(url: str, user: str | None, secret: str | None) -> str:

@@ -25,7 +25,7 @@ from headrace.pipelines.connect.connectors.jdbc.session import Session, SqlFault
 from headrace.pipelines.connect.connectors.jdbc.sink_settings import SinkSettings
 from headrace.pipelines.connect.connectors.jdbc.structure import Structure
 from headrace.pipelines.connect.connectors.jdbc.tables import Table
-from headrace.pipelines.connect.faults import ConnectException
+from headrace.pipelines.connect.faults import ConnectException, DataException
 from headrace.pipelines.connect.model.batch import Batch
 
 _POINT: Final = "headrace_rows"
@@ -66,8 +66,8 @@ class Writer:
                 " with schemas"
             )
         asked = arranged(batch, self._settings, self._connector)
-        works = self._works(session, batch, asked)
         refused = dict(asked.refused)
+        works = self._works(session, batch, asked, refused)
         start = self._begin(session, batch)
         for work in works:
             size = self._settings.batch_size or len(work.rows)
@@ -77,7 +77,9 @@ class Writer:
         session.commit()
         return refused
 
-    def _works(self, session: Session, batch: Batch, asked: Arranged) -> list[_Work]:
+    def _works(
+        self, session: Session, batch: Batch, asked: Arranged, refused: dict[int, str]
+    ) -> list[_Work]:
         """The batch as writes and deletes that can follow one another."""
         table_id = self._dialect.parsed(self._table_name(batch.topic))
         settings = self._settings
@@ -94,13 +96,18 @@ class Writer:
                 f"Write to table '{table_id}' in UPSERT mode requires key field names to be known, "
                 "check the primary key configuration"
             )
+        if settings.insert_mode == "update" and not fields.others and len(asked.writes):
+            raise ConnectException(
+                f"Write to table '{table_id}' in UPDATE mode requires fields beside the primary "
+                "key's"
+            )
         if not len(asked.writes):
             found = self.structure.find(session, table_id)
             if found is None and settings.auto_create:
                 return []  # there is nothing yet that could be deleted
         table = self.structure.ready(session, table_id, fields)
         return [
-            self._work(batch, table, fields, rows, write)
+            self._work(batch, table, fields, rows, write, refused)
             for write, rows in self._runs(asked)
             if len(rows)
         ]
@@ -129,6 +136,28 @@ class Writer:
         return [(kind, pa.array(rows)) for kind, rows in runs]
 
     def _work(
+        self,
+        batch: Batch,
+        table: Table,
+        fields: Fields,
+        rows: pa.Array,
+        write: str,
+        refused: dict[int, str],
+    ) -> _Work:
+        """The work of these rows; those with values that no column holds are refused."""
+        try:
+            return self._made(batch, table, fields, rows, write)
+        except (DataException, pa.ArrowException):
+            good: list[int] = []
+            for row in rows.to_pylist():
+                try:
+                    self._made(batch, table, fields, pa.array([row]), write)
+                    good.append(row)
+                except (DataException, pa.ArrowException) as fault:
+                    refused[row] = str(fault)
+            return self._made(batch, table, fields, pa.array(good, pa.int64()), write)
+
+    def _made(
         self, batch: Batch, table: Table, fields: Fields, rows: pa.Array, write: str
     ) -> _Work:
         part = batch.take(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import AbstractContextManager
 from decimal import Decimal
 from fnmatch import translate
 from typing import ClassVar, Final
@@ -108,13 +109,13 @@ class AlchemyDialect(Dialect):
         self, session: Session, types: Collection[str], catalog: str | None, schema: str | None
     ) -> list[TableId]:
         """Tables and views of the schemas that the pattern matches, or of the default one."""
-        inspector = _inspector(session)
         wanted = {kind.upper() for kind in types}
         found: list[TableId] = []
-        for place in self._places(inspector, catalog, schema):
-            names = inspector.get_table_names(place) if "TABLE" in wanted else []
-            names += inspector.get_view_names(place) if "VIEW" in wanted else []
-            found += [self.identified(place, name) for name in sorted(names)]
+        with _inspecting(session) as inspector:
+            for place in self._places(inspector, catalog, schema):
+                names = inspector.get_table_names(place) if "TABLE" in wanted else []
+                names += inspector.get_view_names(place) if "VIEW" in wanted else []
+                found += [self.identified(place, name) for name in sorted(names)]
         return found
 
     def _places(
@@ -140,22 +141,24 @@ class AlchemyDialect(Dialect):
 
     def describe(self, session: Session, table: TableId) -> Table | None:
         """What the inspector finds."""
-        inspector, place = _inspector(session), self.place_of(table)
-        view = table.name in inspector.get_view_names(place)
-        if not view and not inspector.has_table(table.name, place):
-            return None
-        keys = inspector.get_pk_constraint(table.name, place)["constrained_columns"]
+        place = self.place_of(table)
+        with _inspecting(session) as inspector:
+            view = table.name in inspector.get_view_names(place)
+            if not view and not inspector.has_table(table.name, place):
+                return None
+            keys = inspector.get_pk_constraint(table.name, place)["constrained_columns"]
+            found = inspector.get_columns(table.name, place)
         columns = tuple(
             SqlColumn(
-                found["name"],
-                self.sql_type_of(found["type"]),
-                str(found["type"]).lower(),
-                bool(found["nullable"]) and found["name"] not in keys,
-                *_digits(found["type"]),
-                primary_key=found["name"] in keys,
-                auto_increment=found.get("autoincrement") is True,
+                column["name"],
+                self.sql_type_of(column["type"]),
+                str(column["type"]).lower(),
+                bool(column["nullable"]) and column["name"] not in keys,
+                *_digits(column["type"]),
+                primary_key=column["name"] in keys,
+                auto_increment=column.get("autoincrement") is True,
             )
-            for found in inspector.get_columns(table.name, place)
+            for column in found
         )
         return Table(table, columns, "VIEW" if view else "TABLE")
 
@@ -166,9 +169,10 @@ class AlchemyDialect(Dialect):
     def described(self, session: Session, query: str) -> tuple[SqlColumn, ...]:
         """The columns of a query, by the values of its first rows; text where all are null."""
         assert isinstance(session, AlchemySession)
-        names, rows = next(session.objects(query, _PROBED_ROWS), ([], []))
-        columns = zip(*rows, strict=True)
-        return tuple(_of_values(name, values) for name, values in zip(names, columns, strict=False))
+        names, rows = session.first(query, _PROBED_ROWS)
+        return tuple(
+            _of_values(name, [row[place] for row in rows]) for place, name in enumerate(names)
+        )
 
     def now(self, session: Session) -> int:
         """The server's clock; a time without a zone is in the connector's."""
@@ -189,9 +193,9 @@ class AlchemyDialect(Dialect):
             ]
 
 
-def _inspector(session: Session) -> sqlalchemy.Inspector:
+def _inspecting(session: Session) -> AbstractContextManager[sqlalchemy.Inspector]:
     assert isinstance(session, AlchemySession)
-    return session.inspector()
+    return session.inspecting()
 
 
 def _digits(kind: sql.TypeEngine[object]) -> tuple[int, int]:
@@ -212,7 +216,9 @@ def _parsed(text: str) -> datetime.datetime:
     try:
         return datetime.datetime.fromisoformat(text)
     except ValueError as error:
-        raise ConnectException(f"the database's clock says {text!r}, which is no time") from error
+        raise ConnectException(
+            f"the database's clock says {text!r}, which is not a time"
+        ) from error
 
 
 def _array(column: SqlColumn, values: list[object]) -> pa.Array:

@@ -10,7 +10,7 @@ import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Sequence
 from decimal import Decimal
-from typing import ClassVar, Final
+from typing import ClassVar
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -22,8 +22,6 @@ from headrace.pipelines.connect.connectors.jdbc.tables import SqlColumn, SqlType
 from headrace.pipelines.connect.faults import ConnectException
 from headrace.pipelines.connect.model import schema as schemas
 from headrace.pipelines.connect.model.schema import EPOCH, Schema, Type
-
-WRITES: Final = ("insert", "upsert", "update", "delete")
 
 
 class Dialect(ABC):
@@ -219,6 +217,8 @@ class Dialect(ABC):
 
     def written(self, schema: Schema, target: SqlColumn | None, values: pa.Array) -> pa.Array:
         """A field's values as the database takes them: moments as its wall clock shows them."""
+        if schema.type not in self.types:
+            raise ConnectException(f"Unsupported source data type: {schema.type.name}")
         if schema.name == schemas.TIMESTAMP and not (
             target is not None and target.type is SqlType.INSTANT
         ):

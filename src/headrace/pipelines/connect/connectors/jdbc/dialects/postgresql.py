@@ -134,7 +134,8 @@ class PostgresqlDialect(Dialect):
             else "pg_table_is_visible(c.oid)"
         )
         rows = session.rows(
-            "SELECT c.relkind::text, a.attname::text, t.typname::text, t.typtype::text, "
+            "SELECT c.relkind::text, n.nspname::text, "
+            "a.attname::text, t.typname::text, t.typtype::text, "
             "a.atttypmod, a.attnotnull, COALESCE(a.attnum = ANY(i.indkey::int2[]), false), "
             "a.attidentity <> '' OR COALESCE(pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', "
             "false) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
@@ -157,9 +158,10 @@ class PostgresqlDialect(Dialect):
                 primary_key=bool(key),
                 auto_increment=bool(counting),
             )
-            for _, column, kind, group, modifier, required, key, counting in rows
+            for _, _, column, kind, group, modifier, required, key, counting in rows
         )
-        return Table(table, columns, _KINDS.get(str(rows[0][0]), "TABLE"))
+        relation, schema = map(str, rows[0][:2])
+        return Table(table, columns, _KINDS.get(relation, "TABLE"), schema)
 
     def described(self, session: Session, query: str) -> tuple[SqlColumn, ...]:
         """The columns that the server announces for the query."""
@@ -227,6 +229,8 @@ class PostgresqlDialect(Dialect):
 
     def written(self, schema: Schema, target: SqlColumn | None, values: pa.Array) -> pa.Array:
         """Text without NUL, which the server has no place for, and widths that it has."""
+        if schema.type is Type.ARRAY:
+            return values
         local = super().written(schema, target, values)
         if pa.types.is_string(local.type):
             return pc.replace_substring(local, "\0", "")
@@ -242,7 +246,7 @@ class PostgresqlDialect(Dialect):
         """COPY into the table if nothing has to be cast, else into a stage and on from there."""
         assert isinstance(session, AdbcSession)
         if write == "insert" and _copied(table, data):
-            session.ingest(table.id.name, table.id.schema, data, temporary=False)
+            session.ingest(table.id.name, table.schema, data, temporary=False)
             return
         session.ingest(_STAGE, None, data, temporary=True)
         session.run(self._from_stage(write, table, fields))
@@ -304,6 +308,8 @@ def _is_enum(session: Session, kind: str) -> bool:
 
 def _copied(table: Table, data: pa.RecordBatch) -> bool:
     """Whether every column of `data` is, bit for bit, what its column in the table is copied as."""
+    if table.kind not in ("TABLE", "PARTITIONED TABLE"):
+        return False
     for field in data.schema:
         column = table.by_name.get(field.name)
         if column is None or column.type_name not in _COPIED.get(field.type, ()):

@@ -197,7 +197,7 @@ class SqliteDialect(Dialect):
             return values.cast(pa.int32())
         if schema.name == schemas.TIMESTAMP:
             return values.cast(pa.int64())
-        return values
+        return super().written(schema, target, values)
 
 
 def _column(name: str, declared: str, **said: bool) -> SqlColumn:
