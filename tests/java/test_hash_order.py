@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from headrace.java.hash_order import hash_map_order, java_hash
 
 
@@ -19,6 +21,12 @@ def test_keys_come_bucket_by_bucket() -> None:
     assert hash_map_order(["b", "a", "q"]) == ["a", "q", "b"]
     assert hash_map_order(["q", "a"]) == ["q", "a"]
     assert hash_map_order(["a", "a"]) == ["a"]
+
+
+@pytest.mark.spec("book2:A5-07")
+def test_the_columns_of_a_table_that_a_sink_created() -> None:
+    fields = ["id", "author_name", "age", "popularity_percentage"]
+    assert hash_map_order(fields) == ["author_name", "popularity_percentage", "id", "age"]
 
 
 def test_the_table_grows_with_its_keys() -> None:

@@ -41,10 +41,27 @@ class Plugin:
         return found
 
 
+_JDBC: Final = "io.confluent.connect.jdbc."
 _FILE: Final = "org.apache.kafka.connect.file."
 _CONNECTORS: Final = "headrace.pipelines.connect.connectors."
 
 BUILT_IN: Final = (
+    Plugin(
+        _JDBC + "JdbcSinkConnector",
+        "sink",
+        "10.8.4",
+        _CONNECTORS + "jdbc.sink",
+        "JdbcSink",
+        ("JdbcSinkConnector", "JdbcSink"),
+    ),
+    Plugin(
+        _JDBC + "JdbcSourceConnector",
+        "source",
+        "10.8.4",
+        _CONNECTORS + "jdbc.source",
+        "JdbcSource",
+        ("JdbcSourceConnector", "JdbcSource"),
+    ),
     Plugin(
         _FILE + "FileStreamSinkConnector",
         "sink",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from headrace.client.cluster import Cluster
 from headrace.client.producing import RawProducer
 from headrace.pipelines.connect import plugins
 from headrace.pipelines.connect.config import connector as keys
-from headrace.pipelines.connect.converters.named import converter_named
+from headrace.pipelines.connect.converters.named import named
 from headrace.pipelines.connect.faults import ConnectException
 from headrace.pipelines.connect.host.clients import (
     connection_of,
@@ -65,15 +66,18 @@ def _source(spec: TaskSpec, task: SourceTask, context: LoopContext, clock: Clock
     settings = keys.SOURCE.read(spec.config)
     tolerance = Tolerance(_errors(settings), clock, context.wait, str(spec.id))
     chain = read_chain(spec.config, for_sink=False)
+    converters = _converters(spec)
+    output = _output(spec)
     return SourceParts(
         task,
         connector_of(type(task)).settings.of(spec.config),
         context,
-        SourceRecords(chain, _converters(spec), tolerance),
-        _output(spec),
+        SourceRecords(chain, converters, tolerance),
+        output,
         spec.offsets,
         clock,
         spec.flush_interval_ms,
+        partial(_close_all, (output, *converters.all)),
     )
 
 
@@ -89,11 +93,12 @@ def _sink(spec: TaskSpec, task: SinkTask, context: LoopContext, clock: Clock) ->
 
     properties = properties_of("consumer", spec.worker, spec.config)
     chain = read_chain(spec.config, for_sink=True)
+    converters = _converters(spec)
     return SinkParts(
         task,
         connector_of(type(task)).settings.of(spec.config),
         context,
-        SinkRecords(chain, _converters(spec), tolerance, on_failed),
+        SinkRecords(chain, converters, tolerance, on_failed),
         connection_of(properties, f"connector-consumer-{spec.id}"),
         consumption_of(properties, spec.id.connector, settings),
         on_failed,
@@ -101,8 +106,18 @@ def _sink(spec: TaskSpec, task: SinkTask, context: LoopContext, clock: Clock) ->
         _name_of(task),
         spec.flush_interval_ms,
         (lambda: None) if letters is None else letters.flush,
-        (lambda: None) if letters is None else letters.close,
+        partial(_close_all, (*converters.all, *(() if letters is None else (letters,)))),
     )
+
+
+class _Closeable(Protocol):
+    def close(self) -> None: ...
+
+
+def _close_all(parts: tuple[_Closeable, ...]) -> None:
+    with ExitStack() as stack:
+        for part in parts:
+            stack.callback(part.close)
 
 
 def _name_of(task: Task) -> str:
@@ -131,8 +146,7 @@ def _converter(spec: TaskSpec, name: str) -> Named:
     given: dict[str, object] = {
         key.removeprefix(prefix): value for key, value in owner.items() if key.startswith(prefix)
     }
-    side = name.partition(".")[0]
-    return Named(class_name, converter_named(class_name, {"converter.type": side, **given}))
+    return Named(class_name, named(class_name).made(given, name.partition(".")[0]))
 
 
 def _output(spec: TaskSpec, suffix: str = "") -> Output:

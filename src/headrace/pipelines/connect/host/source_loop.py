@@ -7,15 +7,16 @@ new, and at the end. What was polled after the last time is polled again after a
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from headrace.pipelines.connect.config.settings import Config
+from headrace.pipelines.connect.faults import RetriableException
 from headrace.pipelines.connect.host.output import Output
 from headrace.pipelines.connect.host.source_records import SourceRecords
 from headrace.pipelines.connect.host.task import LoopContext
-from headrace.pipelines.connect.model.batch import Mark, Position
+from headrace.pipelines.connect.model.batch import Batch, Mark, Position
 from headrace.pipelines.connect.tasks import SourceTask
 from headrace.runtime.clock import Clock
 
@@ -45,7 +46,8 @@ class SourceParts:
     output: Output
     offsets: OffsetStore
     clock: Clock
-    flush_interval_ms: int = 60_000
+    flush_interval_ms: int
+    on_closed: Callable[[], None]
 
 
 def run_source(parts: SourceParts, on_running: Callable[[], None]) -> None:
@@ -67,7 +69,7 @@ def run_source(parts: SourceParts, on_running: Callable[[], None]) -> None:
         try:
             task.close()
         finally:
-            parts.output.close()
+            parts.on_closed()
 
 
 class _SourceLoop:
@@ -80,7 +82,7 @@ class _SourceLoop:
         """Send what one poll brings; false if it brought nothing."""
         parts = self._parts
         brought = False
-        for batch in parts.task.poll():
+        for batch in self._polled():
             brought = True
             for written in parts.records.written(batch):
                 parts.output.send(written)
@@ -91,6 +93,12 @@ class _SourceLoop:
             if parts.context.stopping.is_set():
                 break
         return brought
+
+    def _polled(self) -> Iterator[Batch]:
+        try:
+            yield from self._parts.task.poll()
+        except RetriableException as fault:
+            _LOG.warning("the source asks to try again: %s", fault)
 
     def settle(self) -> None:
         """Have all acknowledged, then keep how far each partition of the source is."""

@@ -45,6 +45,11 @@ class Converters:
     value: Named
     header: Named
 
+    @property
+    def all(self) -> tuple[Converter, ...]:
+        """The three."""
+        return self.key.converter, self.value.converter, self.header.converter
+
 
 def transformed(chain: Chain, record: Record, tolerance: Tolerance) -> Record | None:
     """The record as it leaves the chain, each link with its own attempts."""
