@@ -76,6 +76,7 @@ class Key:
     dependents: tuple[str, ...] = ()
     recommend: Callable[[Mapping[str, object]], Sequence[object]] | None = None
     visible: Callable[[Mapping[str, object]], bool] | None = None
+    order: int = -1
 
     @property
     def required(self) -> bool:
@@ -115,13 +116,15 @@ class Definition:
         return Definition(tuple({key.name: key for key in (*self.keys, *added)}.values()))
 
     def under(self, prefix: str) -> Definition:
-        """The same keys with a prefix before each name."""
+        """The same keys with a prefix before each name. Checks go on to speak of the bare name."""
         return Definition(
             tuple(
                 replace(
                     key,
                     name=prefix + key.name,
                     dependents=tuple(prefix + name for name in key.dependents),
+                    check=None if key.check is None else _of_bare_name(key.check, key.name),
+                    display_name=key.display_name or key.name,
                 )
                 for key in self.keys
             )
@@ -139,8 +142,7 @@ class Definition:
             try:
                 typed[key.name] = value_of(key, given)
             except ConfigException as fault:
-                typed[key.name] = None
-                errors.setdefault(key.name, []).append(str(fault))
+                typed[key.name], errors[key.name] = _faults(key, given, fault)
         return [self._found(key, typed, errors.get(key.name, [])) for key in self.keys]
 
     def _found(self, key: Key, typed: Mapping[str, object], errors: list[str]) -> Found:
@@ -167,6 +169,33 @@ def value_of(key: Key, given: Mapping[str, object]) -> object:
     if key.check is not None:
         key.check(key.name, value)
     return value
+
+
+def _faults(
+    key: Key, given: Mapping[str, object], fault: ConfigException
+) -> tuple[object, list[str]]:
+    """The value to show for a key that is wrong, and all that is wrong with it.
+
+    A value that can be read is shown. One that cannot is null, and null may be wrong as well.
+    """
+    try:
+        value = None if key.name not in given else parsed(key.name, given[key.name], key.kind)
+    except ConfigException:
+        value = None
+    else:
+        if key.name in given:
+            return value, [str(fault)]
+    errors = [str(fault)]
+    if key.check is not None:
+        try:
+            key.check(key.name, None)
+        except ConfigException as other:
+            errors.append(str(other))
+    return value, errors
+
+
+def _of_bare_name(check: Check, name: str) -> Check:
+    return lambda _, value: check(name, value)
 
 
 _BITS: Final = {Kind.SHORT: 16, Kind.INT: 32, Kind.LONG: 64}
@@ -265,16 +294,38 @@ def one_of(*allowed: str, ignore_case: bool = False) -> Check:
     """One of these strings."""
     known = {text.lower() if ignore_case else text for text in allowed}
     offered = ", ".join(allowed)
-    rule = "(case insensitive) " if ignore_case else ""
+    rule = " (case insensitive)" if ignore_case else ""
 
     def check(name: str, value: object) -> None:
         text = value.lower() if ignore_case and isinstance(value, str) else value
         if text not in known:
-            raise ConfigException.of(
-                name, value, f"String must be one of {rule}: {offered}".replace("  ", " ")
-            )
+            raise ConfigException.of(name, value, f"String must be one of{rule}: {offered}")
 
     return check
+
+
+def without_controls(name: str, value: object) -> None:
+    """A string with something in it, and no control characters."""
+    if value is None:
+        return
+    text = str(value)
+    if not text:
+        raise ConfigException.of(name, value, "String may not be empty")
+    found = sorted({ord(each) for each in text if ord(each) < 32 or 127 <= ord(each) < 160})
+    if found:
+        listed = ", ".join(map(str, found))
+        reason = (
+            f"String may not contain control sequences but had the following ASCII chars: {listed}"
+        )
+        raise ConfigException.of(name, value, reason)
+
+
+def distinct(name: str, value: object) -> None:
+    """A list in which nothing is repeated."""
+    if value is None:
+        raise ConfigException(f"Configuration '{name}' values must not be null.")
+    if isinstance(value, list) and len(set(value)) < len(value):
+        raise ConfigException(f"Configuration '{name}' values must not be duplicated.")
 
 
 def not_empty(name: str, value: object) -> None:

@@ -61,6 +61,12 @@ SCALE: Final = "scale"  # the parameter of a Decimal
 EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
+class Float32(float):
+    """A float of 32 bits where no schema says so: it is printed with fewer digits."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """A named part of a struct."""
@@ -71,7 +77,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Schema:
-    """The type of a value, and what is said about it."""
+    """The type of a value, and what is said about it.
+
+    `values` and `keys` are missing where the items of an array or map have no schema in common.
+    """
 
     type: Type
     optional: bool = False
@@ -87,10 +96,6 @@ class Schema:
     def __post_init__(self) -> None:
         if self.type is Type.STRUCT and len(self.places) != len(self.fields):
             raise SchemaBuilderException("Cannot create field because of field name duplication")
-        if self.type is Type.MAP and (self.keys is None or self.values is None):
-            raise SchemaBuilderException("A map needs schemas of its keys and values")
-        if self.type is Type.ARRAY and self.values is None:
-            raise SchemaBuilderException("An array needs the schema of its values")
         if self.default is not None:
             check(self, self.default)
 
@@ -120,14 +125,16 @@ class Schema:
 
     @property
     def item(self) -> Schema:
-        """The schema of an array's or a map's values."""
-        assert self.values is not None
+        """The schema of an array's or a map's values; DataException if they have none in common."""
+        if self.values is None:
+            raise DataException(f"the values of this {self.type.name} have no schema in common")
         return self.values
 
     @property
     def key(self) -> Schema:
-        """The schema of a map's keys."""
-        assert self.keys is not None
+        """The schema of a map's keys; DataException if they have none in common."""
+        if self.keys is None:
+            raise DataException("the keys of this MAP have no schema in common")
         return self.keys
 
     @property
@@ -273,10 +280,10 @@ def check(schema: Schema, value: object, field: str | None = None) -> None:
         raise DataException(
             f"Invalid value for schema{named} with type {schema.type.name}: {kind}{where}"
         )
-    if schema.type is Type.ARRAY and isinstance(value, list):
+    if schema.type is Type.ARRAY and isinstance(value, list) and schema.values is not None:
         for item in value:
             check(schema.item, item, field)
-    elif schema.type is Type.MAP and isinstance(value, dict):
+    elif schema.type is Type.MAP and isinstance(value, dict) and schema.values is not None:
         for key, item in value.items():
             check(schema.key, key, field)
             check(schema.item, item, field)
@@ -312,7 +319,7 @@ _LOGICAL: Final[Mapping[str, Callable[[Schema, object], bool]]] = {
 def inferred(value: object) -> Schema | None:
     """The schema that Connect gives a value without one; None for null and what it does not know.
 
-    Integers are INT64 and floats FLOAT64: Python has one width of each.
+    Integers are INT64 and floats FLOAT64, except `Float32`: Python has one width of each.
     """
     if isinstance(value, Struct):
         return value.schema
@@ -323,6 +330,7 @@ _INFERRED: Final[Mapping[type, Schema]] = {
     bool: BOOLEAN,
     int: INT64,
     float: FLOAT64,
+    Float32: FLOAT32,
     str: STRING,
     bytes: BYTES,
     datetime.date: date(),
