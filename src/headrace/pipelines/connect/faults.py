@@ -80,6 +80,12 @@ class ConfigException(Exception):
         )
 
 
+class IllegalArgumentException(Exception):
+    """What Connect's own plugins report by Java's general class."""
+
+    java_class: ClassVar[str] = "java.lang.IllegalArgumentException"
+
+
 class SerializationException(Exception):
     """Bytes that are not what their converter expects, or a value that it cannot write."""
 

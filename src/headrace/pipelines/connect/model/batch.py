@@ -67,6 +67,18 @@ class Batch:
             headers=None if self.headers is None else [self.headers[row] for row in chosen],
         )
 
+    def slice(self, start: int, stop: int) -> Batch:
+        """Rows `start` to `stop`."""
+        return self.but(
+            key=self.key.slice(start, stop),
+            value=self.value.slice(start, stop),
+            positions=self.positions.slice(start, stop - start),
+            timestamps=None
+            if self.timestamps is None
+            else self.timestamps.slice(start, stop - start),
+            headers=None if self.headers is None else self.headers[start:stop],
+        )
+
     def filter(self, mask: pa.BooleanArray) -> Batch:
         """The rows where `mask` is true."""
         return self.take(pa.array(np.flatnonzero(mask.to_numpy(zero_copy_only=False))))

@@ -95,9 +95,21 @@ class Schema:
 
     def __post_init__(self) -> None:
         if self.type is Type.STRUCT and len(self.places) != len(self.fields):
-            raise SchemaBuilderException("Cannot create field because of field name duplication")
+            names = [field.name for field in self.fields]
+            twice = next(name for place, name in enumerate(names) if name in names[:place])
+            raise SchemaBuilderException(
+                f"Cannot create field because of field name duplication {twice}"
+            )
         if self.default is not None:
+            self._check_default()
+
+    def _check_default(self) -> None:
+        if isinstance(self.default, Struct) and self.default.schema.fields == self.fields:
+            return  # its schema has no default, as it was made before this one
+        try:
             check(self, self.default)
+        except DataException as fault:
+            raise SchemaBuilderException("Invalid default value") from fault
 
     def __hash__(self) -> int:
         return self._hash
@@ -113,6 +125,11 @@ class Schema:
     def places(self) -> Mapping[str, int]:
         """Where each field of a struct stands."""
         return {field.name: place for place, field in enumerate(self.fields)}
+
+    @cached_property
+    def has_defaults(self) -> bool:
+        """Whether a field of a struct has a default."""
+        return any(field.schema.default is not None for field in self.fields)
 
     def field(self, name: str) -> Field | None:
         """The field of that name, if the struct has one."""

@@ -10,12 +10,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from headrace.pipelines.connect.model.batch import Batch
 from headrace.pipelines.connect.model.record import Record
 
 
 class Transform(ABC):
     """A configured transform."""
+
+    for_sink: bool = False
+    """Whether records come from Kafka, so that their positions are offsets; the chain says so."""
 
     @abstractmethod
     def apply(self, record: Record) -> Record | None:
@@ -32,3 +38,7 @@ class Predicate(ABC):
     @abstractmethod
     def test(self, record: Record) -> bool:
         """Whether the record is one of those that are meant."""
+
+    def mask(self, batch: Batch) -> npt.NDArray[np.bool_]:
+        """The same of each row."""
+        return np.array([self.test(record) for record in batch.records()], bool)
