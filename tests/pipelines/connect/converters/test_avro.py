@@ -43,7 +43,8 @@ def test_there_and_back(case: tuple[Schema, Any]) -> None:
     again = avro_schemas.schema_of(parsed.root, ALL)
     assert shown_schema(again) == shown_schema(schema)
     data = parsed.encode(to_avro(parsed.root, schema, value))
-    read = from_avro(parsed.root, again, parsed.decode(data))
+    given_: Any = parsed.decode(data)
+    read = from_avro(parsed.root, again, given_)
     assert shown_value(again, read) == shown_value(schema, with_defaults(schema, value))
 
 
@@ -124,7 +125,8 @@ def test_unions_and_enums(enhanced: bool) -> None:
     assert [field.name for field in union.fields] == ["int", "n.S" if enhanced else "S"]
     assert union.optional
     assert (schema.fields[1].schema.parameters or {})[f"{avro_schemas.ENUM}.A"] == "A"
-    for wire in ({"int": 5}, {"n.S": {}}, None):
-        given = {"u": wire, "e": "B", "f": "ab"}
-        value = from_avro(parsed.root, schema, given)
-        assert to_avro(parsed.root, schema, value) == given
+    wires: list[Any] = [{"int": 5}, {"n.S": {}}, None]
+    for wire in wires:
+        read: Any = {"u": wire, "e": "B", "f": "ab"}
+        value = from_avro(parsed.root, schema, read)
+        assert to_avro(parsed.root, schema, value) == read

@@ -129,7 +129,7 @@ def test_ordinary_tables_are_written_by_columns(config: dict[str, str]) -> None:
     schema, rows = ordinary()
     column = of_values(schema, rows)
     assert column.arrow is not None
-    _, rough = encode_columns.encoded(schema, column.arrow, numeric=False)
+    _, rough = encode_columns.encoded(schema, column.arrow, numeric=False, head="", tail="")
     assert not rough.any()
     columns.check_encoding(converter(config), schema, rows)
 
@@ -137,7 +137,7 @@ def test_ordinary_tables_are_written_by_columns(config: dict[str, str]) -> None:
 def test_ordinary_tables_are_read_by_columns() -> None:
     schema, rows = ordinary()
     made = converter({"schemas.enable": "false"})
-    bodies = [(made.encode("t", schema, row) or b"") + b"}" for row in rows]
-    read = decode_columns.decoded(schema, bodies, defaults=True)
+    data = pa.array([made.encode("t", schema, row) for row in rows], pa.binary())
+    read = decode_columns.decoded(schema, data, head=b"", tail="}", defaults=True)
     assert isinstance(read, pa.Array)
     columns.check_decoding(converter({}), [converter({}).encode("t", schema, row) for row in rows])

@@ -43,3 +43,6 @@ class Converter(ABC):
         return pa.array(
             [self.encode(topic, schema, value) for value in column.to_values()], pa.binary()
         )
+
+    def close(self) -> None:  # noqa: B027  (most have nothing to close)
+        """Let go of connections; a converter that has none has nothing to do."""

@@ -164,13 +164,13 @@ class JsonConverter(Converter):
         schema, data = column.schema, column.arrow
         if schema is None or data is None or not len(data):
             return super().encode_column(topic, column)
+        around = (self._head(schema), "}") if self._enveloped else ("", "")
         try:
-            text, rough = encode_columns.encoded(schema, data, numeric=self._numeric)
+            text, rough = encode_columns.encoded(
+                schema, data, numeric=self._numeric, head=around[0], tail=around[1]
+            )
         except encode_columns.Inexact:
             return super().encode_column(topic, column)
-        if self._enveloped:
-            parts = (self._head(schema).encode(), text, b"}", b"")
-            text = pc.binary_join_element_wise(*parts)
         rows = np.flatnonzero(rough)
         if not len(rows):
             return text
@@ -179,46 +179,56 @@ class JsonConverter(Converter):
 
     def decode_column(self, topic: str, data: pa.Array) -> Sequence[Column]:
         """By pyarrow for runs of rows with one head, by records where that does not do."""
-        rows = data.to_pylist()
-        if not self._enveloped:
-            return [Column(None, [self._plain(topic, row) for row in rows])] if rows else []
-        return _joined(self._pieces(topic, rows))
+        if self._enveloped:
+            return _joined(self._pieces(topic, data))
+        values = [self._plain(topic, row) for row in data.to_pylist()]
+        return [Column(None, values)] if values else []
 
     def _plain(self, topic: str, data: bytes | None) -> object:
         exact, value = (True, None) if data is None else decode_columns.plain_value(data)
         return value if exact else self.decode(topic, data)[1]
 
-    def _pieces(self, topic: str, rows: list[bytes | None]) -> Iterator[Column]:
+    def _pieces(self, topic: str, data: pa.Array) -> Iterator[Column]:
         at = 0
-        while at < len(rows):
-            head = self._head_of(rows[at])
-            bodies = [] if head is None else _bodies(head, rows, at)
-            if head is not None and head.schema is not None and len(bodies) >= _LEAST_ROWS:
-                closed = bodies if self._fixed is None else [body + b"}" for body in bodies]
-                made = decode_columns.decoded(head.schema, closed, defaults=self._defaults)
-                if made is not None:
-                    yield Column(head.schema, made)
-                    at += len(bodies)
-                    continue
-            for row in rows[at : at + max(len(bodies), 1)]:
+        while at < len(data):
+            head = self._head_of(data[at].as_py())
+            rows = 1 if head is None else _run_length(head, data, at)
+            run = data.slice(at, rows)
+            at += rows
+            made = None if head is None else self._by_column(head, run)
+            if made is not None:
+                yield made
+                continue
+            for row in run.to_pylist():
                 schema, value = self.decode(topic, row)
                 yield Column(schema, [value])
-            at += max(len(bodies), 1)
 
     def _head_of(self, data: bytes | None) -> Head | None:
         if data is None:
             return None
         return self._heads.of(data) if self._fixed is None else Head(b"", self._fixed)
 
+    def _by_column(self, head: Head, run: pa.Array) -> Column | None:
+        if head.schema is None or len(run) < _LEAST_ROWS:
+            return None
+        tail = "" if self._fixed is None else "}"
+        made = decode_columns.decoded(
+            head.schema, run, head=head.data, tail=tail, defaults=self._defaults
+        )
+        return None if made is None else Column(head.schema, made)
 
-def _bodies(head: Head, rows: list[bytes | None], start: int) -> list[bytes]:
-    """What stands behind the head in the rows from `start` on, as long as it is their head."""
-    found: list[bytes] = []
-    for row in rows[start : start + _MOST_ROWS]:
-        if row is None or not row.startswith(head.data):
-            break
-        found.append(row[len(head.data) :])
-    return found
+
+def _run_length(head: Head, data: pa.Array, start: int) -> int:
+    """How many rows from `start` on have this head: few are looked at before many."""
+    size = _LEAST_ROWS
+    while True:
+        part = data.slice(start, size)
+        alike = pc.starts_with(part, head.data).fill_null(False).to_numpy(zero_copy_only=False)
+        if not alike.all():
+            return int(alike.argmin())
+        if len(part) < size or size >= _MOST_ROWS:
+            return len(part)
+        size *= 8
 
 
 def _joined(pieces: Iterator[Column]) -> list[Column]:

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 import orjson
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
@@ -23,7 +24,8 @@ from headrace.pipelines.connect.model.arrow_types import arrow_field, arrow_type
 from headrace.pipelines.connect.model.logical import MILLISECONDS_PER_DAY, decimal_of
 from headrace.pipelines.connect.model.schema import Schema, Type
 
-_OPENING: Final = b'{"p":'
+_OPENING: Final = '{"p":'
+_NEWLINE: Final = 10
 _NUMBERS: Final = {
     schemas.DATE: pa.int32(),
     schemas.TIME: pa.int32(),
@@ -48,24 +50,34 @@ class Inexact(Exception):
     """pyarrow does not read the rows as Connect does."""
 
 
-def decoded(schema: Schema, bodies: list[bytes], *, defaults: bool) -> pa.Array | None:
-    """Rows that are a payload and a closing brace, as a column of the schema's Arrow type."""
+def decoded(
+    schema: Schema, rows: pa.Array, *, head: bytes, tail: str, defaults: bool
+) -> pa.Array | None:
+    """Rows that are a payload and a closing brace behind their head, as a column of the schema's
+    Arrow type. `tail` closes rows that have no brace."""
     try:
         twin = pa.schema([pa.field("p", _twin(schema))])
-        lines = b"".join([line for body in bodies for line in (_OPENING, body, b"\n")])
-        if lines.count(b"\n") != len(bodies):
-            return None
-        lines.decode()
+        lines = _lines(pl.Series(rows.cast(pa.string())), head.decode(), f"{tail}\n")
         options = pj.ParseOptions(explicit_schema=twin, unexpected_field_behavior="error")
-        block = pj.ReadOptions(use_threads=False, block_size=max(_BLOCK, 2 * max(map(len, bodies))))
+        block = pj.ReadOptions(use_threads=False, block_size=max(_BLOCK, len(lines)))
+        if np.count_nonzero(np.frombuffer(lines, np.uint8) == _NEWLINE) != len(rows):
+            return None
         table = pj.read_json(pa.BufferReader(lines), read_options=block, parse_options=options)
-        if table.num_rows != len(bodies):
+        if table.num_rows != len(rows):
             return None
         column = table.column(0).combine_chunks()
         _check_nulls(schema, column, defaults)
         return _made(schema, column)
     except (Inexact, pa.ArrowException, UnicodeDecodeError):
         return None
+
+
+def _lines(rows: pl.Series, head: str, tail: str) -> pa.Buffer:
+    """One object in a line for each row."""
+    bodies = rows.str.strip_prefix(head) if head else rows
+    parts = pl.concat_str(pl.lit(_OPENING), bodies, pl.lit(tail))
+    lines = pl.select(parts).to_series().to_arrow()
+    return lines.buffers()[2].slice(0, pc.sum(pc.binary_length(lines)).as_py())
 
 
 def _twin(schema: Schema) -> pa.DataType:

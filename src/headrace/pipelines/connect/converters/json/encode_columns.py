@@ -37,20 +37,23 @@ class Inexact(Exception):
 
 
 def encoded(
-    schema: Schema, data: pa.Array, *, numeric: bool
+    schema: Schema, data: pa.Array, *, numeric: bool, head: str, tail: str
 ) -> tuple[pa.Array, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """The column's JSON as bytes, and the rows that the record form must write instead."""
+    """The column's JSON as bytes, each row between `head` and `tail`, and the rows that the record
+    form must write instead."""
     rough = np.zeros(len(data), np.bool_)
     if data.offset:
         data = data.take(pa.array(np.arange(len(data))))
     plain = _Plain(rough, numeric).of(schema, data, nested=False)
     if schema.type is Type.STRUCT:
-        text = pl.Series(plain).struct.json_encode().to_arrow()
+        text = pl.Series(plain).struct.json_encode()
     else:
         whole = pl.Series(pa.StructArray.from_arrays([plain], ["p"])).struct.json_encode()
-        text = whole.str.slice(len('{"p":')).str.head(-1).to_arrow()
-    rough |= pc.match_substring(text, "\\u00").to_numpy(zero_copy_only=False)
-    return text.cast(pa.binary()), rough
+        text = whole.str.slice(len('{"p":')).str.head(-1)
+    rough |= text.str.contains("\\u00", literal=True).to_numpy()
+    if head or tail:
+        text = pl.select(pl.concat_str(pl.lit(head), text, pl.lit(tail))).to_series()
+    return text.to_arrow().cast(pa.binary()), rough
 
 
 class _Plain:

@@ -21,7 +21,7 @@ from headrace.pipelines.connect.model.logical import (
     time_of,
     timestamp_of,
 )
-from headrace.pipelines.connect.model.schema import Schema, Struct, Type
+from headrace.pipelines.connect.model.schema import Schema, Struct, Type, check
 
 
 def value_of(schema: Schema | None, given: Json | Missing, *, defaults: bool) -> object:
@@ -74,10 +74,12 @@ def _struct_of(schema: Schema, given: Json | Missing, defaults: bool) -> Struct:
         raise DataException(
             f"Structs should be encoded as JSON objects, but found {kind_of(given)}"
         )
-    made = Struct(schema)
+    values = []
     for field in schema.fields:
-        made.put(field.name, value_of(field.schema, given.get(field.name), defaults=defaults))
-    return made
+        value = value_of(field.schema, given.get(field.name), defaults=defaults)
+        check(field.schema, value, field.name)
+        values.append(value)
+    return Struct(schema, values)
 
 
 def _map_of(schema: Schema, given: Json | Missing, defaults: bool) -> dict[object, object]:

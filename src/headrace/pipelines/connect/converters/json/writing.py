@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import datetime
-import json
 import math
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from json.encoder import encode_basestring
 from typing import Final
 
 from headrace.pipelines.connect.faults import DataException
@@ -110,14 +110,16 @@ def text_of_json(value: object) -> str:
         return f'"{base64.b64encode(value).decode()}"'
     if isinstance(value, dict):
         return f"{{{','.join(f'{_string(k)}:{text_of_json(v)}' for k, v in value.items())}}}"
-    return json.dumps(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
 
 
 _ESCAPED_LOWER: Final = re.compile(r"\\\\|\\u00[01][0-9a-f]|\x7f")
 
 
 def _string(text: str) -> str:
-    quoted = json.dumps(text, ensure_ascii=False)
+    quoted = encode_basestring(text)
     return quoted if "\\u00" not in quoted else _ESCAPED_LOWER.sub(_upper_hex, quoted)
 
 

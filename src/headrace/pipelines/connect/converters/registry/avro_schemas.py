@@ -139,7 +139,10 @@ class _Writer:
     def _map(self, schema: Schema) -> dict[str, Json] | str:
         if schema.key.type is Type.STRING and not schema.key.optional:
             return {"type": "map", "values": self.type(schema.item)}
-        fields = [self._field("key", schema.key), self._field("value", schema.item)]
+        fields: list[Json] = [
+            self._field("key", schema.key),
+            self._field("value", schema.item),
+        ]
         entry: dict[str, Json] = {"type": "record", "name": MAP_ENTRY, "namespace": NAMESPACE}
         if schema.name is not None:
             entry |= {"name": schema.name, "connect.internal.type": MAP_ENTRY}

@@ -88,7 +88,7 @@ class RegistryConverter(Converter):
         except ConfigError as error:
             raise ConfigException(str(error)) from error
         self._writers: dict[tuple[str, Schema], Written] = {}
-        self._schemas: dict[tuple[str, int], Schema] = {}
+        self._schemas: dict[tuple[str, object], Schema] = {}
 
     @abstractmethod
     def text_of(self, schema: Schema) -> str:
@@ -154,26 +154,24 @@ class RegistryConverter(Converter):
             framed = unframe(data)
             if framed.guid is not None:
                 parsed = self._registry.parse(self._registry.by_guid(framed.guid))
-                schema = self.schema_of(parsed)
             else:
-                assert framed.schema_id is not None
+                assert framed.schema_id is not None, "a frame has an id or a GUID"
                 parsed = self._registry.parsed(framed.schema_id)
-                schema = self._known(topic, framed.schema_id, parsed)
             if parsed.type is not self.type:
                 raise InvalidValue(f"its schema is of type {parsed.type}, not {self.type}")
+            schema = self._known(topic, framed.schema_id or framed.guid, parsed)
             return schema, self.value_of(parsed, schema, bytes(framed.payload))
         except (RegistryRefused, RegistryUnreachable, InvalidSchema, InvalidValue) as error:
-            told = f"Failed to deserialize data for topic {topic} to {self.name}"
-            raise self._fault(told, topic, error) from error
+            raise self._fault(f"Failed to deserialize {self.name} data of", topic, error) from error
 
-    def _known(self, topic: str, schema_id: int, parsed: ParsedSchema) -> Schema:
-        known = self._schemas.get((topic, schema_id))
+    def _known(self, topic: str, identity: object, parsed: ParsedSchema) -> Schema:
+        known = self._schemas.get((topic, identity))
         if known is not None:
             return known
         schema = self.schema_of(parsed)
         if schema.version is None:
             schema = schema.but(version=self._version(topic, parsed))
-        self._schemas[topic, schema_id] = schema
+        self._schemas[topic, identity] = schema
         return schema
 
     def _version(self, topic: str, parsed: ParsedSchema) -> int | None:
@@ -190,3 +188,7 @@ class RegistryConverter(Converter):
         )
         kind = RetriableException if transient else DataException
         return kind(f"{told} topic {topic}: {error}")
+
+    def close(self) -> None:
+        """Close the connections to the registry."""
+        self._registry.close()

@@ -37,7 +37,8 @@ def parameters_of(field: Any) -> dict[str, str]:
 def _parameters(pool: Any, data: bytes) -> dict[str, str]:
     meta = message_factory.GetMessageClass(pool.FindMessageTypeByName("confluent.Meta"))()
     meta.ParseFromString(data)
-    return dict(meta.params)  # type: ignore[attr-defined]
+    params: dict[str, str] = dict(meta.params)
+    return params
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

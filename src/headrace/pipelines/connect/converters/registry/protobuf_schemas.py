@@ -15,7 +15,6 @@ fields.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -28,7 +27,6 @@ from headrace.pipelines.connect.model.schema import Field, Schema, Type
 
 DEFAULT_NAME: Final = "ConnectDefault"
 ENUM: Final = "io.confluent.connect.protobuf.Enum"
-PRECISION: Final = "precision"
 CONNECT_TYPE: Final = "connect.type"
 
 DECIMAL: Final = "confluent.type.Decimal"
@@ -245,11 +243,6 @@ def wrapper_of(each: Any) -> Any:
     if known and kind.name in _WRAPPERS.values():
         return kind.fields[0]
     return None
-
-
-def fields_of(message: Any) -> Iterator[Any]:
-    """The fields of a message, in the order of its struct."""
-    return iter(message.DESCRIPTOR.fields)
 
 
 _OF_MESSAGE: Final = {message: name for name, (message, _) in _LOGICAL.items()}
