@@ -50,7 +50,7 @@ def test_what_json_cannot_say() -> None:
     """It is rejected by its type; doubles without a number are strings."""
     with pytest.raises(DataException, match="bytes"):
         json_text.encode({"a": b"x"})
-    with pytest.raises(DataException, match="no JSON"):
+    with pytest.raises(DataException, match="not JSON"):
         json_text.decode(b"{")
     assert json_text.encode([float("nan"), float("inf"), -float("inf")]) == (
         b'["NaN","Infinity","-Infinity"]'

@@ -262,7 +262,13 @@ DISTRIBUTED: Final = _EVERY.plus(
     Key(
         "group.id", Kind.STRING, doc="The group that makes workers one cluster.", importance="HIGH"
     ),
-    Key("session.timeout.ms", Kind.INT, 10_000, "A worker silent for so long is gone.", "HIGH"),
+    Key(
+        "session.timeout.ms",
+        Kind.INT,
+        10_000,
+        "A worker without a heartbeat for this long is removed.",
+        "HIGH",
+    ),
     Key("rebalance.timeout.ms", Kind.INT, 60_000, "How long workers may take to join.", "HIGH"),
     Key(
         "heartbeat.interval.ms",

@@ -32,7 +32,7 @@ def decode(data: bytes) -> object:
         return json.loads(data)
     except ValueError as fault:
         shown = data[:80].decode(errors="replace")
-        raise DataException(f"this is no JSON: {shown} ({fault})") from None
+        raise DataException(f"not JSON: {shown} ({fault})") from None
 
 
 def _text(value: object) -> str:

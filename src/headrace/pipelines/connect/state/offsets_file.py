@@ -74,7 +74,7 @@ def decode(data: bytes) -> dict[bytes, bytes | None]:
 def _damaged(reason: str) -> ConnectException:
     return ConnectException(
         f"the file of offsets cannot be read: {reason}. Give offset.storage.file.filename another "
-        "name, or delete the file to have the sources begin anew"
+        "name, or delete the file to have the sources read from the beginning"
     )
 
 
