@@ -11,7 +11,7 @@ from headrace.pipelines.connect.connectors.jdbc.source import JdbcSource
 from headrace.pipelines.connect.faults import ConfigException, ConnectException
 from headrace.pipelines.connect.model import schema as schemas
 from headrace.pipelines.connect.tasks import connector_of
-from tests.pipelines.connect.connectors.jdbc.databases import Database, Sqlite
+from tests.pipelines.connect.connectors.jdbc.databases import Database, Postgres, Sqlite
 from tests.pipelines.connect.connectors.jdbc.harness import Kept, source, values
 
 PAST = "2020-01-01 10:00:00"
@@ -87,6 +87,32 @@ def test_rows_that_change_come_again(database: Database) -> None:
             database.run(f"UPDATE driver SET changed = {new} WHERE id < 12")
             seen += ids(values(task.read()))
     assert [seen.count(number) for number in (10, 11, 12)] == [3, 3, 1]
+
+
+@pytest.mark.spec("admin:CN-10", "admin:CN-11", "admin:CN-12")
+def test_the_course_s_drivers(postgres: Postgres) -> None:
+    """The connector of the course, key by key; its columns have names that are types."""
+    postgres.run(
+        "CREATE TABLE driver (id NUMERIC(6) PRIMARY KEY, name TEXT, "
+        "timestamp TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP - INTERVAL '1 day')",
+        "INSERT INTO driver (id, name) VALUES (1, 'Ann'), (2, 'Bob')",
+    )
+    settings = {
+        **postgres.settings,
+        "table.whitelist": "driver",
+        "topic.prefix": "",
+        "mode": "timestamp+incrementing",
+        "incrementing.column.name": "id",
+        "timestamp.column.name": "timestamp",
+        "table.types": "TABLE",
+        "numeric.mapping": "best_fit",
+    }
+    with source(settings) as task:
+        (batch,) = task.read()
+        assert batch.topic == "driver"
+        assert [(row["id"], row["name"]) for row in values([batch])] == [(1, "Ann"), (2, "Bob")]
+        postgres.run("UPDATE driver SET name = 'Bea', timestamp = timestamp + INTERVAL '1 hour'")
+        assert [row["name"] for row in values(task.read())] == ["Bea", "Bea"]
 
 
 def test_rows_of_one_moment_are_read_whole_after_a_crash(database: Database) -> None:
