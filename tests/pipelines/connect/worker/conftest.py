@@ -12,9 +12,11 @@ from headrace.testing import Broker
 from tests.pipelines.connect.worker.running import Worker
 
 
-@pytest.fixture
-def bootstrap(headrace_broker: Broker) -> str:
-    return headrace_broker.bootstrap_servers
+@pytest.fixture(scope="session")
+def bootstrap() -> Iterator[str]:
+    """A broker whose groups do not wait for more members."""
+    with Broker({"group.initial.rebalance.delay.ms": "0"}) as broker:
+        yield broker.bootstrap_servers
 
 
 @pytest.fixture

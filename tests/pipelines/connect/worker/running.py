@@ -83,9 +83,15 @@ def messages(bootstrap: str, topic: str, count: int) -> list[Message]:
     raise AssertionError(f"{topic} has {len(found)} messages of {count}")
 
 
-def write(bootstrap: str, topic: str, *values: bytes | None, **more: object) -> None:
+def write(
+    bootstrap: str,
+    topic: str,
+    *values: bytes | None,
+    key: bytes | None = None,
+    headers: list[tuple[str, str | bytes | None]] | None = None,
+) -> None:
     """Values into a topic, each with the same key and headers, if any."""
     producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
     for value in values:
-        producer.produce(topic, value, **more)
+        producer.produce(topic, value, key, headers=headers)
     assert producer.flush(PATIENCE_S) == 0
