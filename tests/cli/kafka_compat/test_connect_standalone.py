@@ -181,9 +181,9 @@ def rows_of(path: Path, count: int) -> list[str]:
 @pytest.mark.parametrize(
     ("worker_text", "connector_text", "code", "told"),
     [
-        ("key.converter=x\n", None, 1, 'Missing required configuration "value.converter"'),
-        (None, "name=x\nconnector.class=FileStreamSauce\n", 3, "Did you mean FileStreamSource"),
-        (None, "name=x\n", 3, 'Missing required configuration "connector.class"'),
+        ("key.converter=x\n", None, 1, 'Missing required configuration "bootstrap.servers"'),
+        (None, "name=x\nconnector.class=FileStreamSauce\n", 3, "FileStreamSourceConnector"),
+        (None, "name=x\n", 3, "contains no connector type"),
     ],
 )
 def test_what_cannot_run_says_why(

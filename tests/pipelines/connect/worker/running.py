@@ -7,7 +7,8 @@ from pathlib import Path
 
 from confluent_kafka import Consumer, Message, Producer
 
-from headrace.pipelines.connect.host.task import State, TaskId
+from headrace.pipelines.connect.group.protocol import TaskId
+from headrace.pipelines.connect.state.records import State
 from headrace.pipelines.connect.worker.standalone import Standalone
 from headrace.runtime.clock import SystemClock
 

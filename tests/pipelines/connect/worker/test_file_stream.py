@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from headrace.pipelines.connect.host.task import TaskId
+from headrace.admin.client import Admin
+from headrace.client.settings import client_settings
+from headrace.pipelines.connect.faults import ConfigException
+from headrace.pipelines.connect.group.protocol import TaskId
 from headrace.pipelines.connect.state import offsets_file
 from tests.pipelines.connect.worker.running import PATIENCE_S, Worker, messages, values, write
 
@@ -169,8 +172,8 @@ def test_poison_records_go_to_the_dead_letter_queue(
 @pytest.mark.parametrize(
     ("config", "told"),
     [
-        ({"name": "x"}, 'Missing required configuration "connector.class"'),
-        ({"name": "x", "connector.class": "FileStreamSauce"}, "Did you mean FileStreamSource"),
+        ({"name": "x"}, "contains no connector type"),
+        ({"name": "x", "connector.class": "FileStreamSauce"}, "Did you mean .*FileStreamSourceC"),
         (SOURCE | {"file": "f"}, 'Missing required configuration "topic"'),
         (SOURCE | {"topic": "t", "batch.size": "0"}, "Value must be at least 1"),
         (SOURCE | {"topic": "t", "tasks.max": "many"}, "Not a number of type INT"),
@@ -182,3 +185,58 @@ def test_what_cannot_be_is_rejected_with_the_reason(
 ) -> None:
     with pytest.raises(Exception, match=told.replace("(", r"\(")):
         start(config)
+
+
+def test_everything_that_is_wrong_is_told_at_once(start: Start) -> None:
+    with pytest.raises(ConfigException, match=r"3 error\(s\)") as told:
+        start(SOURCE | {"batch.size": "0", "errors.tolerance": "some"})
+    assert "batch.size" in str(told.value)
+    assert '"topic"' in str(told.value)
+    assert "errors.tolerance" in str(told.value)
+
+
+def test_secrets_come_from_files(start: Start, bootstrap: str, tmp_path: Path, topic: str) -> None:
+    """`${file:…}` in a connector's settings is replaced before it runs."""
+    (tmp_path / "in.txt").write_bytes(b"line\n")
+    (tmp_path / "secrets.properties").write_text(f"where={topic}\n")
+    start(
+        SOURCE
+        | {
+            "file": str(tmp_path / "in.txt"),
+            "topic": f"${{file:{tmp_path}/secrets.properties:where}}",
+        },
+        **{
+            "config.providers": "file",
+            "config.providers.file.class": (
+                "org.apache.kafka.common.config.provider.FileConfigProvider"
+            ),
+        },
+    )
+    assert values(bootstrap, topic, 1) == [b"line"]
+
+
+def test_topics_are_created_as_the_connector_says(
+    start: Start, bootstrap: str, tmp_path: Path, topic: str
+) -> None:
+    (tmp_path / "in.txt").write_bytes(b"line\n")
+    start(
+        SOURCE
+        | {
+            "file": str(tmp_path / "in.txt"),
+            "topic": topic,
+            "topic.creation.default.partitions": "3",
+            "topic.creation.default.replication.factor": "1",
+            "topic.creation.default.cleanup.policy": "compact",
+            "transforms": "key",
+            "transforms.key.type": "org.apache.kafka.connect.transforms.InsertHeader",
+            "transforms.key.header": "from",
+            "transforms.key.value.literal": "file",
+        }
+    )
+    with Admin(client_settings({"bootstrap.servers": bootstrap})[0]) as admin:
+        for _ in range(PATIENCE_S * 20):
+            found = admin.cluster.topics([topic])
+            if found:
+                break
+            time.sleep(0.05)
+    assert len(found[topic].partitions) == 3

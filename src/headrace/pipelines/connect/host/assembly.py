@@ -15,6 +15,7 @@ from headrace.pipelines.connect import plugins
 from headrace.pipelines.connect.config import connector as keys
 from headrace.pipelines.connect.converters.named import named
 from headrace.pipelines.connect.faults import ConnectException
+from headrace.pipelines.connect.group.protocol import TaskId
 from headrace.pipelines.connect.host.clients import (
     connection_of,
     consumption_of,
@@ -22,12 +23,13 @@ from headrace.pipelines.connect.host.clients import (
     properties_of,
 )
 from headrace.pipelines.connect.host.dead_letters import DeadLetters
-from headrace.pipelines.connect.host.output import Output
+from headrace.pipelines.connect.host.new_topics import TopicCreation
+from headrace.pipelines.connect.host.output import Create, Output
 from headrace.pipelines.connect.host.sink_loop import SinkParts, run_sink
 from headrace.pipelines.connect.host.sink_records import Consumed, SinkRecords
 from headrace.pipelines.connect.host.source_loop import OffsetStore, SourceParts, run_source
 from headrace.pipelines.connect.host.source_records import Converters, Named, SourceRecords
-from headrace.pipelines.connect.host.task import LoopContext, TaskId
+from headrace.pipelines.connect.host.task import LoopContext
 from headrace.pipelines.connect.host.tolerance import ErrorSettings, Failure, Tolerance
 from headrace.pipelines.connect.tasks import SinkTask, SourceTask, Task, connector_of
 from headrace.pipelines.connect.transforms.chain import read_chain
@@ -67,7 +69,8 @@ def _source(spec: TaskSpec, task: SourceTask, context: LoopContext, clock: Clock
     tolerance = Tolerance(_errors(settings), clock, context.wait, str(spec.id))
     chain = read_chain(spec.config, for_sink=False)
     converters = _converters(spec)
-    output = _output(spec)
+    admin = connection_of(properties_of("admin", spec.worker, spec.config), f"{spec.id}-admin")
+    output = _output(spec, create=TopicCreation(spec.config, admin).create)
     return SourceParts(
         task,
         connector_of(type(task)).settings.of(spec.config),
@@ -149,12 +152,12 @@ def _converter(spec: TaskSpec, name: str) -> Named:
     return Named(class_name, named(class_name).made(given, name.partition(".")[0]))
 
 
-def _output(spec: TaskSpec, suffix: str = "") -> Output:
+def _output(spec: TaskSpec, suffix: str = "", create: Create = lambda topic: False) -> Output:
     properties = properties_of("producer", spec.worker, spec.config)
     cluster = Cluster(connection_of(properties, f"connector-producer-{spec.id}{suffix}"))
     settings = output_of(properties)
     producer = RawProducer(cluster, max_request_bytes=settings.request_bytes)
-    return Output(cluster, producer, settings)
+    return Output(cluster, producer, settings, create)
 
 
 def _dead_letters(spec: TaskSpec, settings: Mapping[str, object]) -> DeadLetters | None:

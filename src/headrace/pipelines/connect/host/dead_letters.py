@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from headrace.pipelines.columns.schema import HEADERS
 from headrace.pipelines.connect.faults import java_class
+from headrace.pipelines.connect.group.protocol import TaskId
 from headrace.pipelines.connect.host.output import Output
 from headrace.pipelines.connect.host.sink_records import Consumed
 from headrace.pipelines.connect.host.source_records import Written
-from headrace.pipelines.connect.host.task import TaskId
 from headrace.pipelines.connect.host.tolerance import Failure
 
 _PREFIX: Final = "__connect.errors."

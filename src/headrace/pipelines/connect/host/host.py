@@ -9,8 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from headrace.pipelines.connect.group.protocol import TaskId
 from headrace.pipelines.connect.host.assembly import TaskSpec, assembled
-from headrace.pipelines.connect.host.task import LoopContext, State, TaskId
+from headrace.pipelines.connect.host.task import LoopContext
+from headrace.pipelines.connect.state.records import State
 from headrace.runtime.clock import Clock
 
 _LOG: Final = logging.getLogger(__name__)

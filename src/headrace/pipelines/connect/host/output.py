@@ -23,7 +23,7 @@ from headrace.pipelines.new_topics import create_topics
 from headrace.pipelines.sink.routing import Router
 from headrace.records.compression import Codec
 
-Create = Callable[[Cluster, str], bool]
+Create = Callable[[str], bool]
 """Create a topic by the connector's own settings; false if it has none for this topic."""
 
 
@@ -48,7 +48,7 @@ class Output:
         cluster: Cluster,
         producer: RawProducer,
         settings: OutputSettings,
-        create: Create = lambda cluster, topic: False,
+        create: Create = lambda topic: False,
     ) -> None:
         self._cluster = cluster
         self.producer = producer
@@ -100,7 +100,7 @@ class Output:
         for name in names:
             if name not in self._partitions:
                 known = self._cluster.topics([name])
-                if name not in known and self._create(self._cluster, name):
+                if name not in known and self._create(name):
                     known = {name: self._cluster.topic(name)}
                 found = known.get(name) or create_topics(self._cluster, [name])[name]
                 self._partitions[name] = len(found.partitions)

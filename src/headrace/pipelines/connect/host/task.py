@@ -1,35 +1,12 @@
-"""What a loop needs to know of its task, and what the task may ask of its loop."""
+"""What a task may ask of the loop that runs it."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import Enum
 
+from headrace.pipelines.connect.group.protocol import TaskId
 from headrace.pipelines.connect.tasks import Partition
-
-
-class State(Enum):
-    """As the REST API shows it."""
-
-    UNASSIGNED = "UNASSIGNED"
-    RUNNING = "RUNNING"
-    PAUSED = "PAUSED"
-    FAILED = "FAILED"
-    RESTARTING = "RESTARTING"
-    STOPPED = "STOPPED"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class TaskId:
-    """A connector's task by its number."""
-
-    connector: str
-    task: int
-
-    def __str__(self) -> str:
-        return f"{self.connector}-{self.task}"
 
 
 class LoopContext:

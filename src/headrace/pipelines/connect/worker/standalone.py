@@ -15,16 +15,21 @@ from typing import Final
 
 from headrace.pipelines.connect import plugins
 from headrace.pipelines.connect.config import connector as keys
-from headrace.pipelines.connect.faults import ConfigException, ConnectException
+from headrace.pipelines.connect.config.providers import configured, resolved
+from headrace.pipelines.connect.config.report import faults
+from headrace.pipelines.connect.config.validate import validate
+from headrace.pipelines.connect.config.worker import standalone
+from headrace.pipelines.connect.faults import AlreadyExistsException, ConfigException
+from headrace.pipelines.connect.group.protocol import TaskId
 from headrace.pipelines.connect.host.assembly import TaskSpec
 from headrace.pipelines.connect.host.host import Host, OnState
-from headrace.pipelines.connect.host.task import State, TaskId
+from headrace.pipelines.connect.state.records import State
 from headrace.pipelines.connect.tasks import connector_of
+from headrace.pipelines.connect.worker.catalogue import Catalogue
+from headrace.pipelines.connect.worker.machine import this_machine
 from headrace.pipelines.connect.worker.offset_file import OffsetFile
 from headrace.runtime.clock import Clock
 
-_FLUSH_INTERVAL_MS: Final = 60_000
-_STOP_TIMEOUT_MS: Final = 5_000
 OFFSET_FILE: Final = "offset.storage.file.filename"
 
 
@@ -40,13 +45,10 @@ class Standalone:
     """The worker. `tell` hears of every state of a task, in the task's thread."""
 
     def __init__(self, settings: Mapping[str, str], clock: Clock, tell: OnState) -> None:
-        for name in (keys.CONVERTERS[0], keys.CONVERTERS[1], OFFSET_FILE):
-            if not settings.get(name):
-                raise ConfigException(
-                    f'Missing required configuration "{name}" which has no default value.'
-                )
-        self._settings = settings
-        self._offsets = OffsetFile(Path(settings[OFFSET_FILE]))
+        machine = this_machine()
+        self._providers = configured(settings, machine)
+        self._settings = standalone(resolved(settings, self._providers))
+        self._offsets = OffsetFile(Path(self._settings.text(OFFSET_FILE)))
         self._connectors: dict[str, Mapping[str, str]] = {}
         self.statuses: dict[TaskId, Status] = {}
         self.changed = threading.Condition()
@@ -54,15 +56,18 @@ class Standalone:
         self._stopping = threading.Event()
         self._host = Host(clock, self._on_state, self._divide_anew)
 
-    def create(self, config: Mapping[str, str]) -> list[TaskId]:
+    def create(self, given: Mapping[str, str]) -> list[TaskId]:
         """Start a connector; ConfigException or ConnectException: it cannot be."""
-        name = config.get(keys.NAME, "")
-        if not name:
+        config = resolved(given, self._providers)
+        found = faults(validate(config, Catalogue(), self._settings.traits))
+        if found:
+            told = "; ".join(found)
             raise ConfigException(
-                f'Missing required configuration "{keys.NAME}" which has no default value.'
+                f"Connector configuration is invalid and contains {len(found)} error(s): {told}"
             )
+        name = config[keys.NAME]
         if name in self._connectors:
-            raise ConnectException(f"Connector {name} already exists")
+            raise AlreadyExistsException(f"Connector {name} already exists")
         divided = self._divided(config)
         self._connectors[name] = config
         return self._start(name, divided)
@@ -74,8 +79,11 @@ class Standalone:
     def stop(self) -> None:
         """Stop every task, offsets kept."""
         self._stopping.set()
-        timeout_ms = int(self._settings.get("task.shutdown.graceful.timeout.ms", _STOP_TIMEOUT_MS))
-        self._host.stop(self._host.tasks, timeout_ms / 1000)
+        self._host.stop(self._host.tasks, self._stop_timeout_s)
+
+    @property
+    def _stop_timeout_s(self) -> float:
+        return self._settings.number("task.shutdown.graceful.timeout.ms") / 1000
 
     def _divided(self, config: Mapping[str, str]) -> list[Mapping[str, str]]:
         """The settings of each task."""
@@ -87,14 +95,14 @@ class Standalone:
         return [{**config, **each} for each in kind.task_configs(own, most)]
 
     def _start(self, name: str, divided: Sequence[Mapping[str, str]]) -> list[TaskId]:
-        flush_ms = int(self._settings.get("offset.flush.interval.ms", _FLUSH_INTERVAL_MS))
+        flush_ms = self._settings.number("offset.flush.interval.ms")
         started = []
         for number, config in enumerate(divided):
             task = TaskId(name, number)
             with self.changed:
                 self.statuses[task] = Status(State.UNASSIGNED)
             offsets = self._offsets.of(name)
-            self._host.start(TaskSpec(task, config, self._settings, offsets, flush_ms))
+            self._host.start(TaskSpec(task, config, self._settings.given, offsets, flush_ms))
             started.append(task)
         return started
 
@@ -106,7 +114,7 @@ class Standalone:
     def _restart(self, name: str) -> None:
         divided = self._divided(self._connectors[name])
         before = [task for task in self._host.tasks if task.connector == name]
-        self._host.stop(before, _STOP_TIMEOUT_MS / 1000)
+        self._host.stop(before, self._stop_timeout_s)
         self._start(name, divided)
 
     def _on_state(self, task: TaskId, state: State, trace: str | None) -> None:
