@@ -138,7 +138,7 @@ def _meant(name: str, known: Sequence[str]) -> str:
     names = {each.rpartition(".")[2]: each for each in known}
     names |= {last.removesuffix("Connector"): each for last, each in names.items()}
     near = get_close_matches(name.rpartition(".")[2], names, 1, _NEAR)
-    return f". Did you mean {names[near[0]]}?" if near else ""
+    return f" Did you mean {names[near[0]]}?" if near else ""
 
 
 # --- keys of every connector ---
