@@ -27,14 +27,9 @@ from headrace.pipelines.connect.config.definition import (
 )
 from headrace.pipelines.connect.config.overrides import policy
 from headrace.pipelines.connect.config.patterns import a_pattern
+from headrace.pipelines.connect.config.plugins import Plugin, Role
 from headrace.pipelines.connect.config.report import faults, report
-from headrace.pipelines.connect.config.validate import (
-    Plugin,
-    Role,
-    WorkerTraits,
-    connector_plugin,
-    validate,
-)
+from headrace.pipelines.connect.config.validate import WorkerTraits, connector_plugin, validate
 from headrace.pipelines.connect.faults import BadRequestException
 from tests.pipelines.connect.recorded.cases import SINK, SOURCE, VALIDATED
 

@@ -118,7 +118,8 @@ def test_the_topic_of_a_real_worker() -> None:
     assert log.resets("s") == []
     for key, value in topic[reset:]:
         log.replay(key, value)
-    assert log.offsets("s") == [({"number": 0}, {"position": 7}), ({"number": 1}, {"position": 7})]
+    every = sorted(log.offsets("s"), key=lambda pair: str(pair[0]))
+    assert every == [({"number": 0}, {"position": 7}), ({"number": 1}, {"position": 7})]
     again = log.writes("s", [({"number": 1}, {"position": 7})])
     assert again[0] in topic
 

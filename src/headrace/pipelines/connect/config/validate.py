@@ -6,57 +6,18 @@ of `Plugins`, which the caller has; the module instantiates nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
-from enum import Enum
-from typing import Final, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
 
 from headrace.pipelines.connect.config import connector as keys
-from headrace.pipelines.connect.config.definition import Definition, Found, Key, Kind
+from headrace.pipelines.connect.config.definition import Found, Key, Kind
 from headrace.pipelines.connect.config.overrides import Policy, refusals
 from headrace.pipelines.connect.config.patterns import compiled
+from headrace.pipelines.connect.config.plugins import Plugin, Plugins, Role, meant
 from headrace.pipelines.connect.config.report import ConfigInfos, report
 from headrace.pipelines.connect.config.transform_keys import predicate_keys, transform_keys
 from headrace.pipelines.connect.faults import BadRequestException
-
-
-class Role(Enum):
-    """What a class is used as; a value is the name of Connect's interface for it."""
-
-    CONNECTOR = "Connector"
-    CONVERTER = "Converter"
-    HEADER_CONVERTER = "HeaderConverter"
-    TRANSFORM = "Transformation"
-    PREDICATE = "Predicate"
-
-
-@dataclass(frozen=True, slots=True)
-class Plugin:
-    """A class that settings may name, with its full name and its own settings.
-
-    Of connectors: `is_source`; `validate` adds what the class itself finds wrong; `exactly_once`
-    says whether it can write each record once (None: it does not say), `own_boundaries` whether it
-    can say where transactions end.
-    """
-
-    name: str
-    version: str
-    definition: Definition = field(default_factory=Definition)
-    is_source: bool = False
-    validate: Callable[[Mapping[str, str], list[Found]], list[Found]] | None = None
-    exactly_once: bool | None = None
-    own_boundaries: bool = False
-
-
-class Plugins(Protocol):
-    """The classes that there are."""
-
-    def find(self, role: Role, name: str) -> Plugin | None:
-        """The class of that name in a role, by its full name, its last part or an alias."""
-
-    def names(self, role: Role) -> Sequence[str]:
-        """The full names of all classes in a role, in the order in which they are offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +38,6 @@ _ROLES: Final = {
     "value.converter": Role.CONVERTER,
     "header.converter": Role.HEADER_CONVERTER,
 }
-_NEAR: Final = 0.75
 _GROUP: Final = "consumer.override.group.id"
 _NO_TOPICS: Final = "Must configure one of topics or topics.regex"
 _TWO_TOPICS: Final = "topics and topics.regex are mutually exclusive options, but both are set."
@@ -128,17 +88,9 @@ def connector_plugin(given: Mapping[str, str], plugins: Plugins) -> Plugin:
         known = plugins.names(Role.CONNECTOR)
         raise BadRequestException(
             "Failed to find any class that implements Connector and which name matches "
-            f"{name}, available connectors are: {', '.join(known)}{_meant(name, known)}"
+            f"{name}, available connectors are: {', '.join(known)}{meant(name, known)}"
         )
     return plugin
-
-
-def _meant(name: str, known: Sequence[str]) -> str:
-    """The nearest name, as a question; nothing if none is near."""
-    names = {each.rpartition(".")[2]: each for each in known}
-    names |= {last.removesuffix("Connector"): each for last, each in names.items()}
-    near = get_close_matches(name.rpartition(".")[2], names, 1, _NEAR)
-    return f" Did you mean {names[near[0]]}?" if near else ""
 
 
 # --- keys of every connector ---
@@ -189,7 +141,7 @@ def classed(found: Found, name: str | None, role: Role, plugins: Plugins) -> Fou
     else:
         error = (
             f"Invalid value {name} for configuration {found.key.name}: "
-            f"Class {name} could not be found.{_meant(name, offered)}"
+            f"Class {name} could not be found.{meant(name, offered)}"
         )
     value = None if other is None else other.name
     return replace(found, value=value, recommended=offered, errors=(*found.errors, error))

@@ -11,6 +11,7 @@ tasks are balanced separately; a piece of work is a connector's name or a `TaskI
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -167,8 +168,9 @@ def backoff_ms(rounds: int, max_delay_ms: int) -> int:
     """How long to wait after so many rounds that took work, one after another."""
     if max_delay_ms <= 1:
         return max_delay_ms
-    # Forty to the power of twenty is more than any delay; larger powers need not be computed.
-    return min(int(_BACKOFF_BASE ** min(rounds, 20)), max_delay_ms)
+    # As Kafka computes it, with real numbers: the longest delay may come out one too short.
+    longest = math.log(max_delay_ms) / math.log(_BACKOFF_BASE)
+    return min(int(math.pow(_BACKOFF_BASE, min(rounds, longest))), max_delay_ms)
 
 
 def _surplus(loads: _Loads, kind: type, total: int) -> _Taken:
