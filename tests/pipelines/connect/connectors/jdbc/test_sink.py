@@ -479,6 +479,12 @@ def test_names_that_have_to_be_quoted(database: Database) -> None:
     assert database.rows('SELECT "select", "two words" FROM "order"') == [(1, "x")]
 
 
+def test_names_that_are_too_long(postgres: Postgres) -> None:
+    put(postgres, BY_VALUE, *records(NAMED, named((1, "a")), topic="t" * 70))
+    put(postgres, BY_VALUE, *records(NAMED, named((2, "b")), topic="t" * 70))
+    assert table(postgres, "t" * 63) == [(1, "a"), (2, "b")]
+
+
 def test_columns_that_differ_in_case(database: Database) -> None:
     database.run('CREATE TABLE t ("ID" INTEGER, "Name" VARCHAR(10))')
     put(database, {}, *records(NAMED, named((1, "a"))))

@@ -199,6 +199,20 @@ def test_tables_are_dealt_to_tasks(database: Database) -> None:
     assert topics == [["p-a", "p-b", "p-c"], ["p-d", "p-e"]]
 
 
+def test_it_rests_between_polls(sqlite: Sqlite) -> None:
+    """Until a table is due, but never so long that a wish to pause would have to wait."""
+    sqlite.run("CREATE TABLE t (id INTEGER PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    with source({**sqlite.settings, **BY_ID, "poll.interval.ms": "60000"}) as task:
+        assert ids(values(task.poll())) == [1]
+        sqlite.run("INSERT INTO t VALUES (2)")
+        assert task.poll() == []
+        assert task.context.rests == [1.0]
+    with source({**sqlite.settings, **BY_ID, "poll.interval.ms": "500"}) as task:
+        task.poll()
+        assert task.poll() == []
+        assert 0 < task.context.rests[0] <= 0.5
+
+
 @pytest.mark.parametrize(
     ("chosen", "topics"),
     [

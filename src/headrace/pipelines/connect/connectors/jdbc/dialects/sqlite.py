@@ -15,7 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.pipelines.connect.connectors.jdbc.adbc import AdbcSession
-from headrace.pipelines.connect.connectors.jdbc.dialects.dialect import Dialect, text_literal
+from headrace.pipelines.connect.connectors.jdbc.dialects.dialect import (
+    Dialect,
+    sliced,
+    text_literal,
+)
 from headrace.pipelines.connect.connectors.jdbc.fields import Fields, SinkField
 from headrace.pipelines.connect.connectors.jdbc.session import Session
 from headrace.pipelines.connect.connectors.jdbc.tables import (
@@ -156,16 +160,13 @@ class SqliteDialect(Dialect):
     ) -> Generator[list[pa.Array], None, None]:
         """Values with their nulls put back."""
         assert isinstance(session, AdbcSession)
-        for batch in session.stream(statement, rows):
-            yield [
-                _typed(
-                    column,
-                    pc.if_else(
-                        pc.equal(batch.column(2 * place + 1), 0), batch.column(2 * place), None
-                    ),
-                )
-                for place, column in enumerate(columns)
+        for batch in session.stream(statement):
+            given = batch.columns
+            arrays = [
+                _typed(column, pc.if_else(pc.equal(null, 0), value, None))
+                for column, value, null in zip(columns, given[::2], given[1::2], strict=True)
             ]
+            yield from sliced(arrays, rows)
 
     def moment(self, column: SqlColumn) -> str:
         """Milliseconds since 1970."""
