@@ -71,7 +71,7 @@ def test_the_quickstart(sqlite: Sqlite) -> None:
 
 
 @pytest.mark.spec("book2:B-08")
-@pytest.mark.parametrize("size", ["1", "2", "3000", "0"])
+@pytest.mark.parametrize("size", ["2", "0"])
 def test_inserts(database: Database, size: str) -> None:
     rows = named((1, "a"), (2, None), (3, "c"))
     put(database, {**BY_VALUE, "batch.size": size}, *records(NAMED, rows))
