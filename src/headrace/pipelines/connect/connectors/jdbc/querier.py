@@ -79,12 +79,12 @@ class Querier:
             return
         criteria = self._criteria_of(table.columns)
         number = criteria.incrementing
-        if number is not None and number.optional:
+        if number is not None and number.nullable:
             raise ConnectException(
                 f"Cannot make incremental queries using incrementing column {number.name} on "
                 f"{self._table.plain} because this column is nullable."
             )
-        if criteria.timestamps and all(column.optional for column in criteria.timestamps):
+        if criteria.timestamps and all(column.nullable for column in criteria.timestamps):
             raise ConnectException(
                 "Cannot make incremental queries using timestamp columns "
                 f"[{', '.join(column.name for column in criteria.timestamps)}] on "
