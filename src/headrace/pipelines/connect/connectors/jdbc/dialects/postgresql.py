@@ -196,6 +196,8 @@ class PostgresqlDialect(Dialect):
             return name
         if column.type_name == "money":
             return f"{name}::numeric::float8 AS {name}"
+        if column.type_name == "bit":
+            return f"({name}::int4 <> 0) AS {name}"
         if column.type_name == "timetz":
             return f"({name} AT TIME ZONE 'UTC')::time AS {name}"
         return f"{name}::text AS {name}"
@@ -301,6 +303,8 @@ def _column(name: str, kind: str, modifier: int, *, enum: bool, **said: bool) ->
         precision, scale = (modifier - 4 >> 16) & 0xFFFF, modifier - 4 & 0x7FF
         scale = scale - 0x800 if scale >= 0x400 else scale
     sql_type = SqlType.TEXT if enum else _TYPES.get(kind)
+    if kind == "bit" and modifier == 1:
+        sql_type = SqlType.BOOLEAN
     return SqlColumn(name, sql_type, kind, precision=precision, scale=scale, **said)
 
 
