@@ -32,8 +32,8 @@ REMEDIES = {
     "node": "install Node.js of at least version 18 (Debian: nodejs)",
     "npm": "install npm (Debian: npm)",
     "go": "install Go of at least version 1.26",
-    "apt-get": "install kcat, as this system has no apt-get to fetch it with",
-    "dpkg": "install kcat, as this system has no dpkg to unpack it with",
+    "apt-get": "install what the test names, as this system has no apt-get to fetch it with",
+    "dpkg": "install what the test names, as this system has no dpkg to unpack it with",
 }
 
 

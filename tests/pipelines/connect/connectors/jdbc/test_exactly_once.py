@@ -13,8 +13,9 @@ import pytest
 from headrace.pipelines.connect.faults import RetriableException
 from headrace.pipelines.connect.model import schema as schemas
 from headrace.pipelines.connect.model.batch import Batch
+from headrace.pipelines.connect.tasks import RowsRefused
 from tests.generated import examples
-from tests.pipelines.connect.connectors.jdbc.databases import Database
+from tests.pipelines.connect.connectors.jdbc.databases import Database, Sqlite
 from tests.pipelines.connect.connectors.jdbc.harness import Context, sink
 from tests.pipelines.connect.connectors.jdbc.records import records
 
@@ -124,6 +125,23 @@ def test_two_tasks_that_believe_a_partition_theirs(database: Database) -> None:
 
     at_once(write, write)
     assert written(database) == list(range(10 * ROWS))
+
+
+def test_rows_are_refused_once(sqlite: Sqlite) -> None:
+    """A batch that comes again does not send its bad rows to the dead letter queue again."""
+    settings = {**sqlite.settings, **ONCE, "pk.mode": "record_key", "pk.fields": "key"}
+    (batch,) = records(
+        NUMBER,
+        [{"id": 1, "name": "x"}, {"id": 2, "name": "x"}],
+        keys=[None, 2],
+        key_schema=schemas.INT32.but(optional=True),
+    )
+    with sink(settings) as task:
+        task.assigned([("t", 0)])
+        with pytest.raises(RowsRefused):
+            task.put(batch)
+        task.put(batch)
+    assert written(sqlite) == [2]
 
 
 def test_two_tasks_create_one_table(database: Database) -> None:

@@ -71,7 +71,7 @@ def test_the_quickstart(sqlite: Sqlite) -> None:
 
 
 @pytest.mark.spec("book2:B-08")
-@pytest.mark.parametrize("size", ["1", "2", "3000", "0"])
+@pytest.mark.parametrize("size", ["2", "0"])
 def test_inserts(database: Database, size: str) -> None:
     rows = named((1, "a"), (2, None), (3, "c"))
     put(database, {**BY_VALUE, "batch.size": size}, *records(NAMED, rows))
@@ -477,6 +477,12 @@ def test_names_that_have_to_be_quoted(database: Database) -> None:
     put(database, settings, *records(odd, [row], topic="order"))
     put(database, {**settings, "insert.mode": "upsert"}, *records(odd, [row], topic="order"))
     assert database.rows('SELECT "select", "two words" FROM "order"') == [(1, "x")]
+
+
+def test_names_that_are_too_long(postgres: Postgres) -> None:
+    put(postgres, BY_VALUE, *records(NAMED, named((1, "a")), topic="t" * 70))
+    put(postgres, BY_VALUE, *records(NAMED, named((2, "b")), topic="t" * 70))
+    assert table(postgres, "t" * 63) == [(1, "a"), (2, "b")]
 
 
 def test_columns_that_differ_in_case(database: Database) -> None:

@@ -199,25 +199,39 @@ def test_tables_are_dealt_to_tasks(database: Database) -> None:
     assert topics == [["p-a", "p-b", "p-c"], ["p-d", "p-e"]]
 
 
-@pytest.mark.parametrize(
-    ("chosen", "topics"),
-    [
-        ({"table.whitelist": "b,c"}, ["b", "c"]),
-        ({"table.blacklist": "b"}, ["a", "c"]),
-        ({"table.include.list": "(.*\\.)?[ab]"}, ["a", "b"]),
-        ({"table.include.list": ".*", "table.exclude.list": "(.*\\.)?a"}, ["b", "c"]),
-        ({"table.types": "VIEW"}, ["v"]),
-        ({"table.types": "TABLE,VIEW", "table.whitelist": "a,v"}, ["a", "v"]),
-    ],
-)
-def test_which_tables(database: Database, chosen: Mapping[str, str], topics: list[str]) -> None:
+def test_it_rests_between_polls(sqlite: Sqlite) -> None:
+    """Until a table is due, but never so long that a wish to pause would have to wait."""
+    sqlite.run("CREATE TABLE t (id INTEGER PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    with source({**sqlite.settings, **BY_ID, "poll.interval.ms": "60000"}) as task:
+        assert ids(values(task.poll())) == [1]
+        sqlite.run("INSERT INTO t VALUES (2)")
+        assert task.poll() == []
+        assert task.context.rests == [1.0]
+    with source({**sqlite.settings, **BY_ID, "poll.interval.ms": "500"}) as task:
+        task.poll()
+        assert task.poll() == []
+        assert 0 < task.context.rests[0] <= 0.5
+
+
+CHOICES: list[tuple[dict[str, str], list[str]]] = [
+    ({"table.whitelist": "b,c"}, ["b", "c"]),
+    ({"table.blacklist": "b"}, ["a", "c"]),
+    ({"table.include.list": "(.*\\.)?[ab]"}, ["a", "b"]),
+    ({"table.include.list": ".*", "table.exclude.list": "(.*\\.)?a"}, ["b", "c"]),
+    ({"table.types": "VIEW"}, ["v"]),
+    ({"table.types": "TABLE,VIEW", "table.whitelist": "a,v"}, ["a", "v"]),
+]
+
+
+def test_which_tables(database: Database) -> None:
     for name in ("a", "b", "c"):
         database.run(f"CREATE TABLE {name} (id INTEGER NOT NULL PRIMARY KEY)")
         database.run(f"INSERT INTO {name} VALUES (1)")
     database.run("CREATE VIEW v AS SELECT id FROM a")
-    with source({**database.settings, "mode": "bulk", **chosen}) as task:
-        found = [batch.topic for _ in topics for batch in task.poll()]
-    assert sorted(found) == topics
+    for chosen, topics in CHOICES:
+        with source({**database.settings, "mode": "bulk", **chosen}) as task:
+            found = [batch.topic for _ in topics for batch in task.poll()]
+        assert sorted(found) == topics, chosen
 
 
 @pytest.mark.spec("admin:CN-09")

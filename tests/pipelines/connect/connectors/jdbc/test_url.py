@@ -31,6 +31,10 @@ from headrace.pipelines.connect.faults import ConfigException
             "jdbc:postgresql://db/s?currentSchema=x&prepareThreshold=0",
             "postgresql://db/s?options=-csearch_path%3Dx",
         ),
+        (
+            "jdbc:postgresql://a,b/s?targetServerType=preferSecondary",
+            "postgresql://a,b/s?target_session_attrs=prefer-standby",
+        ),
         ("postgresql+psycopg://u@db/shop", "postgresql://u@db/shop"),
         ("postgresql:///shop?host=/run", "postgresql:///shop?host=%2Frun"),
         ("jdbc:mysql://db:3306/shop", "mysql+pymysql://db:3306/shop?charset=utf8mb4"),

@@ -15,6 +15,7 @@ from headrace.pipelines.connect.connectors.jdbc.session import SqlFault, Trouble
 from headrace.pipelines.connect.connectors.jdbc.url import Address, sanitized
 
 _CHUNK_BYTES: Final = 1 << 20  # what PostgreSQL's driver gathers into one batch
+_CHUNK_ROWS: Final = 1000  # what SQLite's does
 _SQLSTATE: Final = re.compile(r"SQLSTATE: (\w{5})")
 _PASSING: Final = ("08", "40", "53", "57P", "55P03")
 _REFUSED: Final = ("21", "22", "23")
@@ -66,19 +67,17 @@ class AdbcSession:
         with self._cursor() as cursor:
             return cursor.adbc_execute_schema(statement)
 
-    def stream(self, statement: str, rows: int) -> Iterator[pa.RecordBatch]:
-        """A query's rows, at most `rows` at a time, as the database sends them."""
+    def stream(self, statement: str) -> Iterator[pa.RecordBatch]:
+        """A query's rows as the database sends them, in batches as the driver makes them."""
         option, size = (
-            ("adbc.sqlite.query.batch_rows", rows)
+            ("adbc.sqlite.query.batch_rows", _CHUNK_ROWS)
             if self._sqlite
             else ("adbc.postgresql.batch_size_hint_bytes", _CHUNK_BYTES)
         )
         with self._cursor() as cursor:
             cursor.adbc_statement.set_options(**{option: str(size)})
             cursor.execute(statement)
-            for batch in cursor.fetch_record_batch():
-                for start in range(0, len(batch), rows):
-                    yield batch.slice(start, rows)
+            yield from cursor.fetch_record_batch()
 
     def many(self, statement: str, data: pa.RecordBatch) -> int:
         """Execute a statement for every row of `data`."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from headrace.pipelines.connect.connectors.jdbc.dialects.dialect import Dialect, text_literal
-from headrace.pipelines.connect.connectors.jdbc.session import Session
+from headrace.pipelines.connect.connectors.jdbc.session import Session, SqlFault, Trouble
 from headrace.pipelines.connect.connectors.jdbc.tables import TableId
 from headrace.pipelines.connect.tasks import Partition
 
@@ -34,12 +34,17 @@ class Positions:
         if self._dialect.describe(session, TableId(TABLE)) is not None:
             return
         connector, topic, partition, offset = self._names
-        session.run(
-            f"CREATE TABLE IF NOT EXISTS {self._table} ({connector} VARCHAR(255) NOT NULL, "
-            f"{topic} VARCHAR(255) NOT NULL, {partition} INTEGER NOT NULL, "
-            f"{offset} BIGINT NOT NULL, PRIMARY KEY ({connector}, {topic}, {partition}))"
-        )
-        session.commit()
+        try:
+            session.run(
+                f"CREATE TABLE {self._table} ({connector} VARCHAR(255) NOT NULL, "
+                f"{topic} VARCHAR(255) NOT NULL, {partition} INTEGER NOT NULL, "
+                f"{offset} BIGINT NOT NULL, PRIMARY KEY ({connector}, {topic}, {partition}))"
+            )
+            session.commit()
+        except SqlFault:
+            session.rollback()
+            if self._dialect.describe(session, TableId(TABLE)) is None:
+                raise  # no other task has made it meanwhile
 
     def of(self, session: Session, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """The offset of the next record of each partition that has one."""
@@ -56,7 +61,11 @@ class Positions:
         if old is None:
             values = ", ".join(self._values(partition))
             names = ", ".join(self._names)
-            session.run(f"INSERT INTO {self._table} ({names}) VALUES ({values}, {new})")
+            try:
+                session.run(f"INSERT INTO {self._table} ({names}) VALUES ({values}, {new})")
+            except SqlFault as fault:
+                # There was no row to lock, and another task was first: the next look tells.
+                raise SqlFault(str(fault), Trouble.PASSING) from fault
             return
         offset = self._names[3]
         session.run(f"UPDATE {self._table} SET {offset} = {new} WHERE {self._where(partition)}")

@@ -17,7 +17,7 @@ from headrace.pipelines.connect.connectors.jdbc.criteria import Criteria, Progre
 from headrace.pipelines.connect.connectors.jdbc.dialects.dialect import Dialect
 from headrace.pipelines.connect.connectors.jdbc.rows import Shape, instants
 from headrace.pipelines.connect.connectors.jdbc.session import Session, SqlFault, Trouble
-from headrace.pipelines.connect.connectors.jdbc.source_settings import SourceSettings
+from headrace.pipelines.connect.connectors.jdbc.source_settings import BULK, SourceSettings
 from headrace.pipelines.connect.connectors.jdbc.tables import SqlColumn, Table, TableId
 from headrace.pipelines.connect.faults import ConnectException
 from headrace.pipelines.connect.model.batch import Batch, Mark, Position
@@ -55,7 +55,7 @@ class Querier:
 
     def resume(self, offsets: Offsets) -> None:
         """Go on from what was committed, under this name or one that older versions used."""
-        if self._settings.mode == "bulk":
+        if self._settings.mode == BULK:
             return
         found = next((said for said in map(offsets, self._names()) if said), None)
         self._progress = Progress.of(found)
@@ -72,19 +72,19 @@ class Querier:
 
     def validate(self, session: Session) -> None:
         """ConnectException unless the columns that tell new rows are there and never null."""
-        if self._table is None or self._settings.mode == "bulk":
+        if self._table is None or self._settings.mode == BULK:
             return
         table = self._dialect.describe(session, self._table)
         if table is None or not self._settings.validate_non_null:
             return
         criteria = self._criteria_of(table.columns)
         number = criteria.incrementing
-        if number is not None and number.optional:
+        if number is not None and number.nullable:
             raise ConnectException(
                 f"Cannot make incremental queries using incrementing column {number.name} on "
                 f"{self._table.plain} because this column is nullable."
             )
-        if criteria.timestamps and all(column.optional for column in criteria.timestamps):
+        if criteria.timestamps and all(column.nullable for column in criteria.timestamps):
             raise ConnectException(
                 "Cannot make incremental queries using timestamp columns "
                 f"[{', '.join(column.name for column in criteria.timestamps)}] on "
@@ -163,6 +163,10 @@ class Querier:
         if column is None:
             names = ",".join(each.name for each in table.columns)
             raise ConnectException(f"Incrementing or timestamp column {name} not found in {names}")
+        if column.type is None:
+            raise ConnectException(
+                f"column {name} is of type {column.type_name}, which cannot tell new rows"
+            )
         return column
 
     def _advance(self, arrays: Sequence[pa.Array], rows: int) -> tuple[Mark, ...]:

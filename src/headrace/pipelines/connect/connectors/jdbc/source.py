@@ -18,7 +18,7 @@ from headrace.pipelines.connect.model.batch import Batch
 from headrace.pipelines.connect.tasks import Offsets, SourceTask, source
 
 _logger = logging.getLogger(__name__)
-_LONGEST_REST_SECONDS: Final = 0.1
+_LONGEST_REST_SECONDS: Final = 1.0
 
 
 @source(
@@ -78,7 +78,7 @@ class JdbcSource(SourceTask):
         now = time.monotonic()
         self._look_for_tables(now)
         querier = min(self._queriers, key=_turn, default=None)
-        wait = 1.0 if querier is None else _turn(querier) - now
+        wait = _LONGEST_REST_SECONDS if querier is None else _turn(querier) - now
         if querier is None or wait > 0:
             self.context.wait(min(wait, _LONGEST_REST_SECONDS))
             return ()

@@ -70,6 +70,11 @@ class SqlColumn:
     primary_key: bool = False
     auto_increment: bool = False
 
+    @property
+    def nullable(self) -> bool:
+        """Whether a row may have no value; SQLite does not say of its keys that they have one."""
+        return self.optional and not self.primary_key
+
 
 @dataclass(frozen=True)
 class Table:

@@ -117,9 +117,15 @@ _LIBPQ: Final = {
     "connectTimeout": "connect_timeout",
     "connect_timeout": "connect_timeout",
     "options": "options",
-    "targetServerType": "target_session_attrs",
     "target_session_attrs": "target_session_attrs",
     "gssEncMode": "gssencmode",
+}
+_SERVERS: Final = {
+    "master": "primary",
+    "slave": "standby",
+    "secondary": "standby",
+    "preferSlave": "prefer-standby",
+    "preferSecondary": "prefer-standby",
 }
 _PYMYSQL: Final = {
     "localSocket": "unix_socket",
@@ -152,6 +158,9 @@ def _network(
     options |= _encryption(scheme, given)
     if scheme == "postgresql" and "currentSchema" in given:
         options["options"] = f"-csearch_path={given['currentSchema']}"
+    if scheme == "postgresql" and "targetServerType" in given:
+        wanted = given["targetServerType"]
+        options["target_session_attrs"] = _SERVERS.get(wanted, wanted)
     if scheme != "postgresql":
         options.setdefault("charset", "utf8mb4")
         hosts = hosts or "localhost"

@@ -60,7 +60,7 @@ class Writer:
 
     def write(self, session: Session, batch: Batch) -> dict[int, str]:
         """Write the batch and commit; the rows that were refused, with the reasons."""
-        if batch.value.schema is None and not batch.value.to_values().count(None) == len(batch):
+        if batch.value.schema is None and batch.value.to_values().count(None) != len(batch):
             raise ConnectException(
                 f"records of topic {batch.topic} have no schema: a table needs one; use a converter"
                 " with schemas"
@@ -75,7 +75,8 @@ class Writer:
                 self._attempt(session, _part(work, place, place + size), start, batch, refused)
         self._finish(session, batch, start)
         session.commit()
-        return refused
+        first = 0 if start is None else start
+        return {row: why for row, why in refused.items() if batch.positions[row].as_py() >= first}
 
     def _works(
         self, session: Session, batch: Batch, asked: Arranged, refused: dict[int, str]

@@ -228,10 +228,6 @@ def _array(column: SqlColumn, values: list[object]) -> pa.Array:
     return pa.array(given, _ARROW[column.type])
 
 
-def _boolean(value: object) -> bool:
-    return any(value) if isinstance(value, bytes) else bool(value)
-
-
 def _number(value: object) -> str:
     return format(value, "f") if isinstance(value, Decimal) else str(value)
 
@@ -243,12 +239,19 @@ def _time(value: object) -> object:
 
 
 def _moment(value: object) -> object:
-    """A moment; MySQL's zero date, which is text, is none."""
+    """A moment, or a year's first day; MySQL's zero dates, which are text or 0, are none."""
+    if isinstance(value, int):
+        return datetime.date(value, 1, 1) if value else None
     return None if isinstance(value, str) else value
 
 
+def _bits(value: object) -> object:
+    return int.from_bytes(value, "big") if isinstance(value, bytes) else value
+
+
 _STEPS: Final[dict[SqlType, Callable[[object], object]]] = {
-    SqlType.BOOLEAN: _boolean,
+    SqlType.BOOLEAN: bool,
+    SqlType.TINYINT: _bits,
     SqlType.NUMERIC: _number,
     SqlType.TEXT: str,
     SqlType.TIME: _time,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from decimal import Decimal
 from typing import ClassVar
 from zoneinfo import ZoneInfo
@@ -224,6 +224,12 @@ class Dialect(ABC):
         ):
             return pc.local_timestamp(values.cast(pa.timestamp("us", tz=self.zone)))
         return values
+
+
+def sliced(arrays: Sequence[pa.Array], rows: int) -> Iterator[list[pa.Array]]:
+    """Arrays of one length in pieces of at most `rows`."""
+    for start in range(0, len(arrays[0]), rows):
+        yield [array.slice(start, rows) for array in arrays]
 
 
 def text_literal(text: str) -> str:

@@ -22,7 +22,6 @@ _UNSIGNED = {
     SqlType.TINYINT: SqlType.SMALLINT,
     SqlType.SMALLINT: SqlType.INTEGER,
     SqlType.INTEGER: SqlType.BIGINT,
-    SqlType.BIGINT: SqlType.NUMERIC,
 }
 
 
@@ -63,15 +62,15 @@ class MysqlDialect(AlchemyDialect):
         return table.catalog or table.schema
 
     def sql_type_of(self, kind: sql.TypeEngine[object]) -> SqlType | None:
-        """MySQL has bytes as numbers, moments, bits, and numbers without a sign."""
+        """As Java's driver has it: bits are small numbers, a year is its first day."""
         if isinstance(kind, mysql.TINYINT):
             plain: SqlType | None = SqlType.TINYINT
         elif isinstance(kind, mysql.TIMESTAMP):
             plain = SqlType.INSTANT
         elif isinstance(kind, mysql.BIT):
-            plain = SqlType.BOOLEAN if kind.length in (None, 1) else SqlType.BYTES
+            plain = SqlType.TINYINT
         elif isinstance(kind, mysql.YEAR):
-            plain = SqlType.INTEGER
+            plain = SqlType.DATE
         elif isinstance(kind, mysql.FLOAT):
             plain = SqlType.REAL
         else:

@@ -13,7 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.pipelines.connect.connectors.jdbc.adbc import AdbcSession
-from headrace.pipelines.connect.connectors.jdbc.dialects.dialect import Dialect, text_literal
+from headrace.pipelines.connect.connectors.jdbc.dialects.dialect import (
+    Dialect,
+    sliced,
+    text_literal,
+)
 from headrace.pipelines.connect.connectors.jdbc.fields import Fields, SinkField
 from headrace.pipelines.connect.connectors.jdbc.session import Session
 from headrace.pipelines.connect.connectors.jdbc.tables import (
@@ -27,6 +31,7 @@ from headrace.pipelines.connect.model import schema as schemas
 from headrace.pipelines.connect.model.schema import Schema, Type
 
 _STAGE: Final = "headrace_stage"
+_NAME_BYTES: Final = 63
 _TYPES: Final = {
     "bool": SqlType.BOOLEAN,
     "int2": SqlType.SMALLINT,
@@ -104,11 +109,10 @@ class PostgresqlDialect(Dialect):
     }
 
     def parsed(self, text: str) -> TableId:
-        """Names that are not quoted are folded, as the server folds them."""
+        """Names are cut, and those without quotes folded, as the server does it."""
         table = super().parsed(text)
-        if self.quoting:
-            return table
-        return TableId(table.name.lower(), table.schema, table.catalog)
+        name = table.name.encode()[:_NAME_BYTES].decode(errors="ignore")
+        return TableId(name if self.quoting else name.lower(), table.schema, table.catalog)
 
     def tables(
         self, session: Session, types: Collection[str], catalog: str | None, schema: str | None
@@ -192,6 +196,8 @@ class PostgresqlDialect(Dialect):
             return name
         if column.type_name == "money":
             return f"{name}::numeric::float8 AS {name}"
+        if column.type_name == "bit":
+            return f"({name}::int4 <> 0) AS {name}"
         if column.type_name == "timetz":
             return f"({name} AT TIME ZONE 'UTC')::time AS {name}"
         return f"{name}::text AS {name}"
@@ -201,11 +207,12 @@ class PostgresqlDialect(Dialect):
     ) -> Generator[list[pa.Array], None, None]:
         """Columns as they come; those of extension types as what stores them."""
         assert isinstance(session, AdbcSession)
-        for batch in session.stream(statement, rows):
-            yield [
+        for batch in session.stream(statement):
+            arrays = [
                 column.storage if isinstance(column, pa.ExtensionArray) else column
                 for column in batch.columns
             ]
+            yield from sliced(arrays, rows)
 
     def moment_literal(self, column: SqlColumn, micros: int) -> str:
         """A moment, with its zone where the column has zones."""
@@ -296,6 +303,8 @@ def _column(name: str, kind: str, modifier: int, *, enum: bool, **said: bool) ->
         precision, scale = (modifier - 4 >> 16) & 0xFFFF, modifier - 4 & 0x7FF
         scale = scale - 0x800 if scale >= 0x400 else scale
     sql_type = SqlType.TEXT if enum else _TYPES.get(kind)
+    if kind == "bit" and modifier == 1:
+        sql_type = SqlType.BOOLEAN
     return SqlColumn(name, sql_type, kind, precision=precision, scale=scale, **said)
 
 

@@ -15,7 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.pipelines.connect.connectors.jdbc.adbc import AdbcSession
-from headrace.pipelines.connect.connectors.jdbc.dialects.dialect import Dialect, text_literal
+from headrace.pipelines.connect.connectors.jdbc.dialects.dialect import (
+    Dialect,
+    sliced,
+    text_literal,
+)
 from headrace.pipelines.connect.connectors.jdbc.fields import Fields, SinkField
 from headrace.pipelines.connect.connectors.jdbc.session import Session
 from headrace.pipelines.connect.connectors.jdbc.tables import (
@@ -31,17 +35,16 @@ from headrace.pipelines.connect.model.schema import Schema, Type
 _DECLARED: Final = re.compile(
     r"\s*([a-z0-9_ ]*?)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?\s*$", re.I
 )
+# Java's driver calls no integers signed but those of INTEGER: the others are a size larger.
 _TYPES: Final = {
     "bool": SqlType.BOOLEAN,
     "boolean": SqlType.BOOLEAN,
-    "tinyint": SqlType.TINYINT,
-    "smallint": SqlType.SMALLINT,
-    "int2": SqlType.SMALLINT,
-    "bigint": SqlType.BIGINT,
-    "int8": SqlType.BIGINT,
-    "unsigned big int": SqlType.BIGINT,
+    "tinyint": SqlType.SMALLINT,
+    "smallint": SqlType.INTEGER,
+    "int2": SqlType.INTEGER,
+    "integer": SqlType.INTEGER,
     "date": SqlType.DATE,
-    "time": SqlType.TIME,
+    "time": SqlType.TEXT,
     "datetime": SqlType.INSTANT,
     "timestamp": SqlType.INSTANT,
     "decimal": SqlType.NUMERIC,
@@ -55,7 +58,6 @@ _STORED: Final = {"integer": "integer", "real": "double", "blob": "blob"}  # of 
 _VIEW: Final = "headrace_query"
 _CASTS: Final = {
     SqlType.BOOLEAN: ("INTEGER", "0"),
-    SqlType.TINYINT: ("INTEGER", "0"),
     SqlType.SMALLINT: ("INTEGER", "0"),
     SqlType.INTEGER: ("INTEGER", "0"),
     SqlType.BIGINT: ("INTEGER", "0"),
@@ -130,7 +132,7 @@ class SqliteDialect(Dialect):
             _column(
                 str(name),
                 str(declared),
-                optional=not required and not key,
+                optional=not required,
                 primary_key=bool(key),
                 auto_increment=counting and bool(key),
             )
@@ -156,16 +158,13 @@ class SqliteDialect(Dialect):
     ) -> Generator[list[pa.Array], None, None]:
         """Values with their nulls put back."""
         assert isinstance(session, AdbcSession)
-        for batch in session.stream(statement, rows):
-            yield [
-                _typed(
-                    column,
-                    pc.if_else(
-                        pc.equal(batch.column(2 * place + 1), 0), batch.column(2 * place), None
-                    ),
-                )
-                for place, column in enumerate(columns)
+        for batch in session.stream(statement):
+            given = batch.columns
+            arrays = [
+                _typed(column, pc.if_else(pc.equal(null, 0), value, None))
+                for column, value, null in zip(columns, given[::2], given[1::2], strict=True)
             ]
+            yield from sliced(arrays, rows)
 
     def moment(self, column: SqlColumn) -> str:
         """Milliseconds since 1970."""
@@ -214,7 +213,7 @@ def _column(name: str, declared: str, **said: bool) -> SqlColumn:
 def _affinity(base: str) -> SqlType:
     """SQLite's own rule of what a declared type means."""
     if "int" in base:
-        return SqlType.INTEGER
+        return SqlType.BIGINT
     if any(part in base for part in ("char", "clob", "text")):
         return SqlType.TEXT
     if "blob" in base or "binary" in base:
@@ -223,7 +222,7 @@ def _affinity(base: str) -> SqlType:
 
 
 def _value(column: SqlColumn, name: str) -> str:
-    if column.type in (SqlType.INSTANT, SqlType.DATE, SqlType.TIME):
+    if column.type in (SqlType.INSTANT, SqlType.DATE):
         return f"COALESCE({_moment(name)}, 0)"
     assert column.type is not None
     kind, instead = _CASTS[column.type]
@@ -247,10 +246,4 @@ def _typed(column: SqlColumn, values: pa.Array) -> pa.Array:
         return values.cast(pa.timestamp("ms", tz="UTC")).cast(pa.timestamp("us", tz="UTC"))
     if column.type is SqlType.DATE:
         return values.cast(pa.timestamp("ms")).cast(pa.date32(), safe=False)
-    if column.type is SqlType.TIME:
-        day = 86_400_000
-        whole = pc.multiply(
-            pc.floor(pc.divide(values.cast(pa.float64()), day)).cast(pa.int64()), day
-        )
-        return pc.subtract(values, whole).cast(pa.int32()).cast(pa.time32("ms"))
     return values
