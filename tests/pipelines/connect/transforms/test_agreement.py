@@ -39,5 +39,4 @@ def test_a_transform_does_what_kafkas_does(name: str, oracle: Oracle) -> None:
             compare(oracle, chosen, config, rows, for_sink=for_sink, tally=tally)
 
     run()
-    print(f"{name}: {tally}")
     assert tally.rows >= (20_000 if THOROUGH else 1), tally
