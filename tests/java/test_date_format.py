@@ -18,7 +18,7 @@ CENTURY_START = -729_600_000_000  # 18 November 1946
         ("yy M d H k K h a", MOMENT, "20 2 3 4 4 4 4 AM"),
         ("EEE EEEE MMM MMMM LLL", MOMENT, "Mon Monday Feb February Feb"),
         ("D u SSSSSS", MOMENT, "34 1 000007"),
-        ("z zzzz Z X XXX", MOMENT, "UTC Coordinated Universal Time +0000 Z Z"),
+        ("z zzzz Z X XX", MOMENT, "UTC Coordinated Universal Time +0000 Z Z"),
         ("'it''s' yyyy ''", MOMENT, "it's 2020 '"),
         ("k K h a", 0, "24 0 12 AM"),
         ("YYYY-MM-dd", 1_577_664_000_000, "2020-12-30"),

@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.ConnectSchema;
@@ -33,7 +34,8 @@ import org.apache.kafka.connect.transforms.predicates.Predicate;
 /**
  * The transforms of Apache Kafka, asked over pipes.
  *
- * A line on stdin is a JSON object: the class of a transform or predicate, its config, and records.
+ * A line on stdin is a JSON object: the class of a transform or predicate, its config, and records;
+ * without a config it asks for the definition of its keys.
  * A line on stdout is the answer: the fault of configuring it, or for each record the record that
  * came out, null if it was dropped, a truth value of a predicate, or the fault. Values carry tags,
  * so that a float is told from a double and a map from a struct.
@@ -54,6 +56,9 @@ public class Transforms {
     private static JsonNode answer(JsonNode asked) throws Exception {
         Object plugin =
             Class.forName(asked.get("class").asText()).getDeclaredConstructor().newInstance();
+        if (!asked.has("config")) {
+            return definition(plugin);
+        }
         Map<String, Object> config = new HashMap<>();
         asked.get("config").fields().forEachRemaining(e -> config.put(e.getKey(), e.getValue().asText()));
         try {
@@ -74,6 +79,20 @@ public class Transforms {
             }
         }
         return JSON.createObjectNode().set("results", results);
+    }
+
+    private static JsonNode definition(Object plugin) {
+        ConfigDef definition = plugin instanceof Transformation
+            ? ((Transformation<?>) plugin).config() : ((Predicate<?>) plugin).config();
+        ObjectNode keys = JSON.createObjectNode();
+        for (ConfigDef.ConfigKey key : definition.configKeys().values()) {
+            ObjectNode node = keys.putObject(key.name);
+            node.put("type", key.type.name());
+            node.put("importance", key.importance.name());
+            node.put("required", !key.hasDefault());
+            node.put("default", key.hasDefault() && key.defaultValue != null ? key.defaultValue.toString() : null);
+        }
+        return keys;
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})

@@ -61,6 +61,13 @@ class Oracle:
             "sink": sink,
             "records": [shown_record(record) for record in records],
         }
+        return self._answer(asked)
+
+    def definition(self, class_name: str) -> dict[str, object]:
+        """The keys of a transform or predicate."""
+        return self._answer({"class": class_name})
+
+    def _answer(self, asked: dict[str, object]) -> dict[str, object]:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None

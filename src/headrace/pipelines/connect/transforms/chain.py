@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from headrace.pipelines.connect.config.definition import Key, Kind, value_of
 from headrace.pipelines.connect.faults import ConfigException, ConnectException
@@ -76,7 +77,7 @@ class Link:
         except Exception:  # which row it was, and whether that counts, the record form tells
             return None
 
-    def _apply_to_some(self, batch: Batch, mask: np.ndarray) -> Sequence[Batch] | None:
+    def _apply_to_some(self, batch: Batch, mask: npt.NDArray[np.bool_]) -> Sequence[Batch] | None:
         meant, others = split(batch, mask)
         made = self.transform.apply_batch(meant)
         return None if made is None else merged((*made, others))

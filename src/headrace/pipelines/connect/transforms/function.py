@@ -79,7 +79,7 @@ def transform_of(function: Callable[..., object]) -> FunctionTransform:
     declared = getattr(function, _ATTRIBUTE, None)
     if isinstance(declared, FunctionTransform):
         return declared
-    raise TypeError(f"{function!r} is no transform: put @transform(...) before it")
+    raise TypeError(f"{function!r} is not a transform: put @transform(...) before it")
 
 
 def _key(

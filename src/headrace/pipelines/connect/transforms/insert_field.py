@@ -16,6 +16,8 @@ from headrace.pipelines.connect.model.batch import Batch
 from headrace.pipelines.connect.model.logical import timestamp_of
 from headrace.pipelines.connect.model.record import Record
 from headrace.pipelines.connect.model.schema import Schema
+from headrace.pipelines.connect.transforms.moment_columns import within
+from headrace.pipelines.connect.transforms.moments import FIRST_MS, LAST_MS
 from headrace.pipelines.connect.transforms.shapes import (
     REPLACE_NULL,
     SCHEMAS_KEPT,
@@ -142,7 +144,7 @@ class InsertField(Transform):
         arrays = parted(column, replace_null=self._replace_null)
         if arrays is None or column.schema is None:
             return None
-        if not self.for_sink and any(new.what == "offset" for new in self._inserted):
+        if not self._can_insert(batch):
             return None
         schema = self._extended(column.schema)
         new = [self._array(each, batch) for each in self._inserted]
@@ -150,6 +152,14 @@ class InsertField(Transform):
         if any(array.null_count and not each.schema.optional for array, each in made):
             return None
         return [self._side.with_column(batch, joined(schema, arrays + new, len(batch)))]
+
+    def _can_insert(self, batch: Batch) -> bool:
+        """Whether no row can be at fault for what is inserted."""
+        what = {new.what for new in self._inserted}
+        if "offset" in what and not self.for_sink:
+            return False
+        times = batch.timestamps if "timestamp" in what else None
+        return times is None or within(times, FIRST_MS, LAST_MS)
 
     def _array(self, new: _Inserted, batch: Batch) -> pa.Array:
         kind = arrow_type(new.schema)

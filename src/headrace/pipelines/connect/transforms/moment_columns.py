@@ -38,7 +38,7 @@ def array_of(
         return _distinct(epochs, written, pa.string())
     if kind == "unix":
         return _rescaled(epochs, 1000, per_second)
-    if not _within(epochs, FIRST_MS, LAST_MS):
+    if not within(epochs, FIRST_MS, LAST_MS):
         return None
     days = pc.floor(pc.divide(epochs.cast(pa.float64(), safe=False), float(DAY_MS)))
     whole = days.cast(pa.int64())
@@ -65,11 +65,12 @@ def _rescaled(array: pa.Int64Array, per_second: int, wanted: int) -> pa.Int64Arr
     if wanted < per_second:
         return pc.divide(array, per_second // wanted)
     factor = wanted // per_second
-    if not _within(array, LEAST // factor + 1, MOST // factor):
+    if not within(array, LEAST // factor + 1, MOST // factor):
         return None
     return pc.multiply(array, factor)
 
 
-def _within(array: pa.Int64Array, least: int, most: int) -> bool:
+def within(array: pa.Int64Array, least: int, most: int) -> bool:
+    """Whether all values are between two bounds."""
     bounds = pc.min_max(array).as_py()
     return bounds["min"] is None or (bounds["min"] >= least and bounds["max"] <= most)
