@@ -33,7 +33,7 @@ def names_in(schema: Schema) -> Iterator[str]:
             yield from names_in(part)
 
 
-@generating.cases(150)
+@generating.cases(50)
 @given(generating.with_values(generating.some_schemas(names=NAMES)))
 def test_there_and_back(case: tuple[Schema, Any]) -> None:
     """Nothing is lost, of a schema or of a value."""

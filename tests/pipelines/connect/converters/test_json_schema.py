@@ -28,7 +28,7 @@ def converter(**more: str) -> JsonSchemaConverter:
     )
 
 
-@generating.cases(150)
+@generating.cases(50)
 @given(generating.with_values(generating.some_schemas()), st.sampled_from(["BASE64", "NUMERIC"]))
 def test_there_and_back(case: tuple[Schema, Any], form: str) -> None:
     """Nothing is lost, of a schema or of a value; numbers that JSON has not are 0."""

@@ -39,7 +39,7 @@ NUMBERS: dict[str, Converter] = {
 STEADY = st.sampled_from([0.0, -0.0, 1.5, 0.1, 1e10, -2.5e-5, 123456.789, float("inf")])
 
 
-@generating.cases(200)
+@generating.cases(100)
 @given(
     st.sampled_from(sorted(NUMBERS)),
     generating.with_values(generating.some_schemas(nested=False)),
@@ -67,7 +67,7 @@ def test_numbers_by_columns(java_class: str, rows: list[bytes | None], gap: bool
     columns.check_decoding(NUMBERS[java_class], [*rows, None] if gap else rows)
 
 
-@generating.cases(100)
+@generating.cases(50)
 @given(
     st.sampled_from(sorted(NUMBERS)),
     generating.some_schemas(nested=False).flatmap(

@@ -124,10 +124,10 @@ class JsonConverter(Converter):
         if schema is None and value is None:
             return None
         head, write = self._writer(schema)
-        text = write(value)
         try:
+            text = write(value)
             return (f"{head}{text}}}" if self._enveloped else text).encode()
-        except UnicodeEncodeError as error:
+        except (UnicodeEncodeError, RecursionError) as error:
             told = "Converting Kafka Connect data to byte[] failed due to serialization error: "
             raise DataException(f"{told}{error}") from error
 
@@ -146,6 +146,12 @@ class JsonConverter(Converter):
         """The value that JSON says, and its schema where there is one."""
         if data is None:
             return None, None
+        try:
+            return self._decoded(data)
+        except RecursionError as error:
+            raise NotJson("the value is nested too deeply") from error
+
+    def _decoded(self, data: bytes) -> tuple[Schema | None, object]:
         if self._bare is None and self._enveloped:
             head = self._heads.of(data)
             whole, payload = (False, None) if head is None else head.payload(data)
@@ -185,12 +191,8 @@ class JsonConverter(Converter):
         """By pyarrow for runs of rows with one head, by records where that does not do."""
         if self._enveloped:
             return _joined(self._pieces(topic, data))
-        values = [self._plain(topic, row) for row in data.to_pylist()]
+        values = decode_columns.plain_values(data, lambda row: self.decode(topic, row)[1])
         return [Column(None, values)] if values else []
-
-    def _plain(self, topic: str, data: bytes | None) -> object:
-        exact, value = (True, None) if data is None else decode_columns.plain_value(data)
-        return value if exact else self.decode(topic, data)[1]
 
     def _pieces(self, topic: str, data: pa.Array) -> Iterator[Column]:
         at = 0

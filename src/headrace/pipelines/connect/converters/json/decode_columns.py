@@ -6,7 +6,7 @@ few things that it reads otherwise, are left to the record form: `decoded` then 
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Final
 
@@ -42,8 +42,9 @@ _BOUNDS: Final = {
     schemas.TIMESTAMP: (-62135596800000, 253402300799999),
 }
 _BLOCK: Final = 1 << 20
-_LONG_NUMBER: Final = re.compile(rb"\d{19}")
-_MAX_NESTING: Final = 500
+# Whole numbers beyond 64 bits, which wrap, and zeros below zero, which have no sign.
+_ODD_NUMBER: Final = r"\d{19}|(^|[\[:,\s])-0(\.0*)?([eE]|[,\]}\s]|$)"
+_MAX_LENGTH: Final = 2_000  # a longer row may be nested more deeply than Connect allows
 
 
 class Inexact(Exception):
@@ -156,13 +157,14 @@ def _bytes(schema: Schema, data: pa.Array) -> pa.Array:
         raise Inexact from error
 
 
-def plain_value(data: bytes) -> tuple[bool, object]:
-    """Whether orjson reads a row without a schema as Connect does, and what it reads."""
-    if _LONG_NUMBER.search(data) or data.count(b"[") + data.count(b"{") > _MAX_NESTING:
-        return False, None
-    if b"-0" in data:
-        return False, None
-    try:
-        return True, orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return False, None
+def plain_values(data: pa.Array, by_record: Callable[[bytes], object]) -> list[object]:
+    """Rows without a schema, by orjson where it reads them as Connect does."""
+    odd = pc.match_substring_regex(data, _ODD_NUMBER)
+    odd = pc.or_(odd, pc.greater(pc.binary_length(data), _MAX_LENGTH)).to_pylist()
+    made: list[object] = []
+    for row, is_odd in zip(data.to_pylist(), odd, strict=True):
+        try:
+            made.append(None if row is None else by_record(row) if is_odd else orjson.loads(row))
+        except orjson.JSONDecodeError:
+            made.append(by_record(row))
+    return made
