@@ -20,6 +20,9 @@ from headrace.schemas import avro
 from tests.pipelines.connect.converters import generating
 from tests.pipelines.connect.converters.oracle import shown_schema, shown_value
 
+pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
+
+
 NAMES = st.text("abcXYZ_", min_size=1, max_size=4)
 ALL = AvroOptions()
 

@@ -19,6 +19,9 @@ from tests.pipelines.connect.converters.agreement import check_decoding as agree
 from tests.pipelines.connect.converters.agreement import outcome
 from tests.pipelines.connect.converters.oracle import Oracle
 
+pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
+
+
 JAVA = "org.apache.kafka.connect.json.JsonConverter"
 MOST_DIGITS_OF_A_FLOAT = 9
 PLAIN = {"schemas.enable": "false"}

@@ -23,6 +23,9 @@ from tests.pipelines.connect.converters.test_json_agreement import (
     converter,
 )
 
+pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
+
+
 CENT = Decimal("0.01")
 
 

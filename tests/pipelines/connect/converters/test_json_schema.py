@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,9 @@ from headrace.schemas import json_schema
 from tests.pipelines.connect.converters import generating
 from tests.pipelines.connect.converters.oracle import shown_schema, shown_value
 from tests.pipelines.connect.converters.test_avro import with_defaults
+
+pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
+
 
 NOWHERE = RegistryClient(RegistrySettings.at("http://127.0.0.1:9"))
 GIVEN = {"converter.type": "value", "schema.registry.url": "http://127.0.0.1:9"}

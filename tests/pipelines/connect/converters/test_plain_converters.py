@@ -20,6 +20,9 @@ from headrace.pipelines.connect.model.schema import Float32, Schema, Struct, Typ
 from tests.pipelines.connect.converters import agreement, columns, generating
 from tests.pipelines.connect.converters.oracle import Oracle
 
+pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
+
+
 VALUE = {"converter.type": "value"}
 RUNTIME = "org.apache.kafka.connect.converters."
 STRING = "org.apache.kafka.connect.storage.StringConverter"

@@ -13,6 +13,9 @@ from headrace.pipelines.connect.model.schema import Schema
 from tests.pipelines.connect.converters import agreement, generating
 from tests.pipelines.connect.converters.oracle import Oracle
 
+pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
+
+
 JAVA = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 CONVERTER = SimpleHeaderConverter({})
 

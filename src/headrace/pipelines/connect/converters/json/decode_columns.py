@@ -25,7 +25,6 @@ from headrace.pipelines.connect.model.logical import MILLISECONDS_PER_DAY, decim
 from headrace.pipelines.connect.model.schema import Schema, Type
 
 _OPENING: Final = '{"p":'
-_NEWLINE: Final = 10
 _NUMBERS: Final = {
     schemas.DATE: pa.int32(),
     schemas.TIME: pa.int32(),
@@ -60,8 +59,9 @@ def decoded(
         twin = pa.schema([pa.field("p", _twin(schema))])
         lines = _lines(pl.Series(rows.cast(pa.string())), head.decode(), f"{tail}\n")
         options = pj.ParseOptions(explicit_schema=twin, unexpected_field_behavior="error")
-        block = pj.ReadOptions(use_threads=False, block_size=max(_BLOCK, len(lines)))
-        if np.count_nonzero(np.frombuffer(lines, np.uint8) == _NEWLINE) != len(rows):
+        longest = pc.max(pc.binary_length(rows)).as_py()
+        block = pj.ReadOptions(use_threads=False, block_size=max(_BLOCK, 2 * longest))
+        if lines.to_pybytes().count(b"\n") != len(rows):
             return None
         table = pj.read_json(pa.BufferReader(lines), read_options=block, parse_options=options)
         if table.num_rows != len(rows):
