@@ -20,6 +20,9 @@ from headrace.schemas import avro
 from tests.pipelines.connect.converters import generating
 from tests.pipelines.connect.converters.oracle import shown_schema, shown_value
 
+pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
+
+
 NAMES = st.text("abcXYZ_", min_size=1, max_size=4)
 ALL = AvroOptions()
 
@@ -33,7 +36,7 @@ def names_in(schema: Schema) -> Iterator[str]:
             yield from names_in(part)
 
 
-@generating.cases(150)
+@generating.cases(50)
 @given(generating.with_values(generating.some_schemas(names=NAMES)))
 def test_there_and_back(case: tuple[Schema, Any]) -> None:
     """Nothing is lost, of a schema or of a value."""

@@ -11,12 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.pipelines.connect.converters.json.converter import JsonConverter
+from headrace.pipelines.connect.faults import DataException
 from headrace.pipelines.connect.model.java_text import to_float32
 from headrace.pipelines.connect.model.schema import Schema
 from tests.pipelines.connect.converters import generating
 from tests.pipelines.connect.converters.agreement import check_decoding as agree_on_bytes
 from tests.pipelines.connect.converters.agreement import outcome
 from tests.pipelines.connect.converters.oracle import Oracle
+
+pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
+
 
 JAVA = "org.apache.kafka.connect.json.JsonConverter"
 MOST_DIGITS_OF_A_FLOAT = 9
@@ -62,7 +66,7 @@ def check_decoding(oracle: Oracle, data: bytes | None, config: dict[str, str]) -
     agree_on_bytes(oracle, JAVA, converter(config), data, config)
 
 
-@generating.cases(100)
+@generating.cases(60)
 @given(generating.with_values(generating.some_schemas()), CONFIGS)
 def test_values_are_written_alike(
     oracle: Oracle, case: tuple[Schema, Any], config: dict[str, str]
@@ -71,7 +75,7 @@ def test_values_are_written_alike(
     check_encoding(oracle, *case, config)
 
 
-@generating.cases(100)
+@generating.cases(60)
 @given(generating.with_values(generating.some_schemas()), CONFIGS)
 def test_what_is_written_is_read_alike(
     oracle: Oracle, case: tuple[Schema, Any], config: dict[str, str]
@@ -82,7 +86,7 @@ def test_what_is_written_is_read_alike(
         check_decoding(oracle, ours["data"], config)
 
 
-@generating.cases(100)
+@generating.cases(150)
 @given(generating.plain_values(), CONFIGS)
 def test_values_without_a_schema(oracle: Oracle, value: Any, config: dict[str, str]) -> None:
     """Written and read alike."""
@@ -131,7 +135,7 @@ JSONS = st.recursive(
 )
 
 
-@generating.cases(200)
+@generating.cases(100)
 @given(odd_envelopes(), st.sampled_from([{}, {"replace.null.with.default": "false"}]))
 def test_envelopes_that_do_not_fit(oracle: Oracle, data: bytes, config: dict[str, str]) -> None:
     """The same leniency and the same faults."""
@@ -161,14 +165,14 @@ PIECES = st.sampled_from(
 )
 
 
-@generating.cases(200)
+@generating.cases(300)
 @given(st.lists(PIECES, max_size=8).map("".join))
 def test_text_that_need_not_be_json(oracle: Oracle, text: str) -> None:
     """Read alike, or not at all by both."""
     check_decoding(oracle, text.encode(), PLAIN)
 
 
-@generating.cases(50)
+@generating.cases(100)
 @given(st.binary(max_size=12) | NUMBERS.map(str.encode))
 def test_bytes_that_need_not_be_text(oracle: Oracle, data: bytes) -> None:
     check_decoding(oracle, data, PLAIN)
@@ -205,3 +209,14 @@ def test_bytes_that_need_not_be_text(oracle: Oracle, data: bytes) -> None:
 @pytest.mark.parametrize("config", [{}, PLAIN, {"schema.content": '{"type":"int32"}'}])
 def test_single_cases(oracle: Oracle, data: bytes | None, config: dict[str, str]) -> None:
     check_decoding(oracle, data, config)
+
+
+def test_what_is_nested_too_deeply(oracle: Oracle) -> None:
+    """Rejected by both, as the same fault."""
+    check_decoding(oracle, b"[" * 5000 + b"]" * 5000, PLAIN)
+    check_decoding(oracle, b"[" * 100 + b"]" * 100, PLAIN)
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(DataException, match="serialization error"):
+        converter(PLAIN).encode("topic", None, deep)

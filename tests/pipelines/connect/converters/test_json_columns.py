@@ -23,6 +23,9 @@ from tests.pipelines.connect.converters.test_json_agreement import (
     converter,
 )
 
+pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
+
+
 CENT = Decimal("0.01")
 
 
@@ -33,7 +36,7 @@ def many(draw: st.DrawFn) -> tuple[Schema, list[Any]]:
     return schema, draw(st.lists(generating.values(schema), max_size=12))
 
 
-@generating.cases(150)
+@generating.cases(50)
 @given(many(), CONFIGS)
 def test_columns_are_written_as_records_are(
     case: tuple[Schema, list[Any]], config: dict[str, str]
@@ -41,7 +44,7 @@ def test_columns_are_written_as_records_are(
     columns.check_encoding(converter(config), *case)
 
 
-@generating.cases(100)
+@generating.cases(40)
 @given(many(), many(), CONFIGS, st.lists(st.integers(0, 2), max_size=20))
 def test_columns_are_read_as_records_are(
     one: tuple[Schema, list[Any]],
@@ -66,7 +69,7 @@ PAYLOADS = st.one_of(
 )
 
 
-@generating.cases(150)
+@generating.cases(100)
 @given(st.sampled_from(LEAVES), st.booleans(), st.lists(PAYLOADS, min_size=1, max_size=3))
 def test_payloads_that_need_not_fit(leaf: Schema, wrapped: bool, payloads: list[str]) -> None:
     """Among rows that fit, so that whole runs are tried by columns first."""

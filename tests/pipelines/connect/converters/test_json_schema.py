@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,9 @@ from tests.pipelines.connect.converters import generating
 from tests.pipelines.connect.converters.oracle import shown_schema, shown_value
 from tests.pipelines.connect.converters.test_avro import with_defaults
 
+pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
+
+
 NOWHERE = RegistryClient(RegistrySettings.at("http://127.0.0.1:9"))
 GIVEN = {"converter.type": "value", "schema.registry.url": "http://127.0.0.1:9"}
 
@@ -28,7 +32,7 @@ def converter(**more: str) -> JsonSchemaConverter:
     )
 
 
-@generating.cases(150)
+@generating.cases(50)
 @given(generating.with_values(generating.some_schemas()), st.sampled_from(["BASE64", "NUMERIC"]))
 def test_there_and_back(case: tuple[Schema, Any], form: str) -> None:
     """Nothing is lost, of a schema or of a value; numbers that JSON has not are 0."""

@@ -20,6 +20,9 @@ from headrace.pipelines.connect.model.schema import Float32, Schema, Struct, Typ
 from tests.pipelines.connect.converters import agreement, columns, generating
 from tests.pipelines.connect.converters.oracle import Oracle
 
+pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
+
+
 VALUE = {"converter.type": "value"}
 RUNTIME = "org.apache.kafka.connect.converters."
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -39,7 +42,7 @@ NUMBERS: dict[str, Converter] = {
 STEADY = st.sampled_from([0.0, -0.0, 1.5, 0.1, 1e10, -2.5e-5, 123456.789, float("inf")])
 
 
-@generating.cases(200)
+@generating.cases(100)
 @given(
     st.sampled_from(sorted(NUMBERS)),
     generating.with_values(generating.some_schemas(nested=False)),
@@ -67,7 +70,7 @@ def test_numbers_by_columns(java_class: str, rows: list[bytes | None], gap: bool
     columns.check_decoding(NUMBERS[java_class], [*rows, None] if gap else rows)
 
 
-@generating.cases(100)
+@generating.cases(50)
 @given(
     st.sampled_from(sorted(NUMBERS)),
     generating.some_schemas(nested=False).flatmap(

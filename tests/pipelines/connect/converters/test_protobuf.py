@@ -18,6 +18,9 @@ from headrace.schemas.framing import frame, unframe
 from tests.pipelines.connect.converters import generating
 from tests.pipelines.connect.converters.oracle import normal, shown_schema, shown_value
 
+pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
+
+
 NOWHERE = RegistryClient(RegistrySettings.at("http://127.0.0.1:9"))
 GIVEN = {"converter.type": "value", "schema.registry.url": "http://127.0.0.1:9"}
 LEAVES = st.sampled_from([*generating.PRIMITIVE, *generating.LOGICAL])

@@ -13,6 +13,9 @@ from headrace.pipelines.connect.model.schema import Schema
 from tests.pipelines.connect.converters import agreement, generating
 from tests.pipelines.connect.converters.oracle import Oracle
 
+pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
+
+
 JAVA = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 CONVERTER = SimpleHeaderConverter({})
 
@@ -26,7 +29,7 @@ PIECES = st.sampled_from(
 )
 
 
-@generating.cases(400)
+@generating.cases(200)
 @given(st.lists(PIECES, max_size=9).map("".join))
 def test_text_is_read_alike(oracle: Oracle, text: str) -> None:
     """Every guess, and every retreat to text."""
@@ -49,7 +52,7 @@ LITERALS = st.recursive(
 )
 
 
-@generating.cases(300)
+@generating.cases(150)
 @given(LITERALS)
 def test_arrays_and_maps(oracle: Oracle, text: str) -> None:
     agreement.check_decoding(oracle, JAVA, CONVERTER, text.encode())
@@ -61,7 +64,7 @@ def test_any_bytes(oracle: Oracle, data: bytes | None) -> None:
     agreement.check_decoding(oracle, JAVA, CONVERTER, data)
 
 
-@generating.cases(200)
+@generating.cases(60)
 @given(generating.with_values(generating.some_schemas()))
 def test_values_are_written_alike(oracle: Oracle, case: tuple[Schema, Any]) -> None:
     """The same text, apart from floats of which Java 17 prints digits too many."""

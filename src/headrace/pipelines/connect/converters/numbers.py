@@ -15,6 +15,7 @@ from headrace.pipelines.connect.config.definition import Definition
 from headrace.pipelines.connect.converters.converter import Converter
 from headrace.pipelines.connect.converters.settings import BASIC
 from headrace.pipelines.connect.faults import DataException
+from headrace.pipelines.connect.model import schema as schemas
 from headrace.pipelines.connect.model.column import Column
 from headrace.pipelines.connect.model.schema import INTEGER_BITS, Float32, Schema, Type
 
@@ -89,9 +90,7 @@ class NumberConverter(Converter):
         return [Column(self._schema, pa.array(native))]
 
 
-_LOGICAL: Final = frozenset(
-    f"org.apache.kafka.connect.data.{name}" for name in ("Date", "Time", "Timestamp")
-)
+_LOGICAL: Final = frozenset((schemas.DATE, schemas.TIME, schemas.TIMESTAMP))
 
 
 class ShortConverter(NumberConverter):

@@ -21,8 +21,8 @@ from headrace.pipelines.connect.converters.json.parsing import (
     parse,
     value_at,
 )
-from headrace.pipelines.connect.converters.json.reading import value_of
-from headrace.pipelines.connect.converters.json.writing import text_of
+from headrace.pipelines.connect.converters.json.reading import plain_value, reader_of, value_of
+from headrace.pipelines.connect.converters.json.writing import Write, writer_of
 from headrace.pipelines.connect.converters.settings import BASIC
 from headrace.pipelines.connect.faults import DataException
 from headrace.pipelines.connect.model.column import Column, of_values
@@ -102,11 +102,12 @@ class JsonConverter(Converter):
         self._numeric = str(settings["decimal.format"]).upper() == "NUMERIC"
         self._defaults = bool(settings["replace.null.with.default"])
         self._room = int(str(settings["schemas.cache.size"]))
-        self._fixed = self._content(settings["schema.content"])
-        self._written: dict[Schema | None, str] = {}
+        self._bare = self._content(settings["schema.content"])
+        self._writers: dict[Schema | None, tuple[str, Write]] = {}
         self._heads = Heads(self._room, defaults=self._defaults)
 
-    def _content(self, text: object) -> Schema | None:
+    def _content(self, text: object) -> Head | None:
+        """What all values have in common that come without an envelope."""
         if not isinstance(text, str) or not text:
             return None
         try:
@@ -115,43 +116,52 @@ class JsonConverter(Converter):
             raise DataException(
                 "Failed to parse schema in converter config due to serialization error: "
             ) from error
-        return envelopes.schema_of(value, defaults=self._defaults)
+        schema = envelopes.schema_of(value, defaults=self._defaults)
+        return Head(b"", schema, reader_of(schema, defaults=self._defaults))
 
     def encode(self, topic: str, schema: Schema | None, value: object) -> bytes | None:
         """The value as JSON; nothing at all is a tombstone."""
         if schema is None and value is None:
             return None
-        text = text_of(schema, value, numeric=self._numeric, defaults=self._defaults)
+        head, write = self._writer(schema)
         try:
-            return (f"{self._head(schema)}{text}}}" if self._enveloped else text).encode()
-        except UnicodeEncodeError as error:
+            text = write(value)
+            return (f"{head}{text}}}" if self._enveloped else text).encode()
+        except (UnicodeEncodeError, RecursionError) as error:
             told = "Converting Kafka Connect data to byte[] failed due to serialization error: "
             raise DataException(f"{told}{error}") from error
 
-    def _head(self, schema: Schema | None) -> str:
-        """What stands before the payload of an envelope."""
-        head = self._written.get(schema)
-        if head is None:
+    def _writer(self, schema: Schema | None) -> tuple[str, Write]:
+        """What stands before the payload of an envelope, and what writes the payload."""
+        known = self._writers.get(schema)
+        if known is None:
             text = envelopes.text_of(schema, numeric=self._numeric, defaults=self._defaults)
-            head = f'{{"schema":{text},"payload":'
-            if len(self._written) < self._room:
-                self._written[schema] = head
-        return head
+            writer = writer_of(schema, numeric=self._numeric, defaults=self._defaults)
+            known = f'{{"schema":{text},"payload":', writer
+            if len(self._writers) < self._room:
+                self._writers[schema] = known
+        return known
 
     def decode(self, topic: str, data: bytes | None) -> tuple[Schema | None, object]:
         """The value that JSON says, and its schema where there is one."""
         if data is None:
             return None, None
-        if self._fixed is None and self._enveloped:
+        try:
+            return self._decoded(data)
+        except RecursionError as error:
+            raise NotJson("the value is nested too deeply") from error
+
+    def _decoded(self, data: bytes) -> tuple[Schema | None, object]:
+        if self._bare is None and self._enveloped:
             head = self._heads.of(data)
             whole, payload = (False, None) if head is None else head.payload(data)
             if head is not None and whole:
-                return head.schema, value_of(head.schema, payload, defaults=self._defaults)
+                return head.schema, head.read(payload)
         given = parse(data)
         if not self._enveloped:
-            return None, value_of(None, given, defaults=self._defaults)
-        if self._fixed is not None:
-            return self._fixed, value_of(self._fixed, given, defaults=self._defaults)
+            return None, plain_value(given)
+        if self._bare is not None:
+            return self._bare.schema, self._bare.read(given)
         if not isinstance(given, dict) or given.keys() != {"schema", "payload"}:
             raise DataException(_NO_ENVELOPE)
         schema = envelopes.schema_of(given["schema"], defaults=self._defaults)
@@ -164,7 +174,7 @@ class JsonConverter(Converter):
         schema, data = column.schema, column.arrow
         if schema is None or data is None or not len(data):
             return super().encode_column(topic, column)
-        around = (self._head(schema), "}") if self._enveloped else ("", "")
+        around = (self._writer(schema)[0], "}") if self._enveloped else ("", "")
         try:
             text, rough = encode_columns.encoded(
                 schema, data, numeric=self._numeric, head=around[0], tail=around[1]
@@ -181,12 +191,8 @@ class JsonConverter(Converter):
         """By pyarrow for runs of rows with one head, by records where that does not do."""
         if self._enveloped:
             return _joined(self._pieces(topic, data))
-        values = [self._plain(topic, row) for row in data.to_pylist()]
+        values = decode_columns.plain_values(data, lambda row: self.decode(topic, row)[1])
         return [Column(None, values)] if values else []
-
-    def _plain(self, topic: str, data: bytes | None) -> object:
-        exact, value = (True, None) if data is None else decode_columns.plain_value(data)
-        return value if exact else self.decode(topic, data)[1]
 
     def _pieces(self, topic: str, data: pa.Array) -> Iterator[Column]:
         at = 0
@@ -206,12 +212,12 @@ class JsonConverter(Converter):
     def _head_of(self, data: bytes | None) -> Head | None:
         if data is None:
             return None
-        return self._heads.of(data) if self._fixed is None else Head(b"", self._fixed)
+        return self._heads.of(data) if self._bare is None else self._bare
 
     def _by_column(self, head: Head, run: pa.Array) -> Column | None:
         if head.schema is None or len(run) < _LEAST_ROWS:
             return None
-        tail = "" if self._fixed is None else "}"
+        tail = "" if self._bare is None else "}"
         made = decode_columns.decoded(
             head.schema, run, head=head.data, tail=tail, defaults=self._defaults
         )

@@ -6,7 +6,7 @@ few things that it reads otherwise, are left to the record form: `decoded` then 
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Final
 
@@ -25,7 +25,6 @@ from headrace.pipelines.connect.model.logical import MILLISECONDS_PER_DAY, decim
 from headrace.pipelines.connect.model.schema import Schema, Type
 
 _OPENING: Final = '{"p":'
-_NEWLINE: Final = 10
 _NUMBERS: Final = {
     schemas.DATE: pa.int32(),
     schemas.TIME: pa.int32(),
@@ -42,8 +41,9 @@ _BOUNDS: Final = {
     schemas.TIMESTAMP: (-62135596800000, 253402300799999),
 }
 _BLOCK: Final = 1 << 20
-_LONG_NUMBER: Final = re.compile(rb"\d{19}")
-_MAX_NESTING: Final = 500
+# Whole numbers beyond 64 bits, which wrap, and zeros below zero, which have no sign.
+_ODD_NUMBER: Final = r"\d{19}|(^|[\[:,\s])-0(\.0*)?([eE]|[,\]}\s]|$)"
+_MAX_LENGTH: Final = 2_000  # a longer row may be nested more deeply than Connect allows
 
 
 class Inexact(Exception):
@@ -59,8 +59,9 @@ def decoded(
         twin = pa.schema([pa.field("p", _twin(schema))])
         lines = _lines(pl.Series(rows.cast(pa.string())), head.decode(), f"{tail}\n")
         options = pj.ParseOptions(explicit_schema=twin, unexpected_field_behavior="error")
-        block = pj.ReadOptions(use_threads=False, block_size=max(_BLOCK, len(lines)))
-        if np.count_nonzero(np.frombuffer(lines, np.uint8) == _NEWLINE) != len(rows):
+        longest = pc.max(pc.binary_length(rows)).as_py()
+        block = pj.ReadOptions(use_threads=False, block_size=max(_BLOCK, 2 * longest))
+        if lines.to_pybytes().count(b"\n") != len(rows):
             return None
         table = pj.read_json(pa.BufferReader(lines), read_options=block, parse_options=options)
         if table.num_rows != len(rows):
@@ -156,13 +157,14 @@ def _bytes(schema: Schema, data: pa.Array) -> pa.Array:
         raise Inexact from error
 
 
-def plain_value(data: bytes) -> tuple[bool, object]:
-    """Whether orjson reads a row without a schema as Connect does, and what it reads."""
-    if _LONG_NUMBER.search(data) or data.count(b"[") + data.count(b"{") > _MAX_NESTING:
-        return False, None
-    if b"-0" in data:
-        return False, None
-    try:
-        return True, orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return False, None
+def plain_values(data: pa.Array, by_record: Callable[[bytes], object]) -> list[object]:
+    """Rows without a schema, by orjson where it reads them as Connect does."""
+    odd = pc.match_substring_regex(data, _ODD_NUMBER)
+    odd = pc.or_(odd, pc.greater(pc.binary_length(data), _MAX_LENGTH)).to_pylist()
+    made: list[object] = []
+    for row, is_odd in zip(data.to_pylist(), odd, strict=True):
+        try:
+            made.append(None if row is None else by_record(row) if is_odd else orjson.loads(row))
+        except orjson.JSONDecodeError:
+            made.append(by_record(row))
+    return made

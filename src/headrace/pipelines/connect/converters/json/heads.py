@@ -17,6 +17,7 @@ from headrace.pipelines.connect.converters.json.parsing import (
     end_of_blank,
     value_at,
 )
+from headrace.pipelines.connect.converters.json.reading import Read, reader_of
 from headrace.pipelines.connect.converters.json.schemas import schema_of
 from headrace.pipelines.connect.model.schema import Schema
 
@@ -26,10 +27,11 @@ _PAYLOAD: Final = re.compile(r'[ \t\r\n]*,[ \t\r\n]*"payload"[ \t\r\n]*:')
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The bytes before a payload, and the schema that they say."""
+    """The bytes before a payload, the schema that they say, and what reads values of it."""
 
     data: bytes
     schema: Schema | None
+    read: Read
 
     def payload(self, data: bytes) -> tuple[bool, Json]:
         """Whether this is the head of `data` with only a payload behind it, and the payload."""
@@ -61,7 +63,8 @@ class Heads:
             return None
         head = self._known.get(found[0])
         if head is None:
-            head = Head(found[0], schema_of(found[1], defaults=self._defaults))
+            schema = schema_of(found[1], defaults=self._defaults)
+            head = Head(found[0], schema, reader_of(schema, defaults=self._defaults))
             if len(self._known) >= self._room:
                 self._known.clear()
             self._known[head.data] = head

@@ -9,7 +9,7 @@ from __future__ import annotations
 import binascii
 from collections.abc import Callable, Mapping
 from decimal import ROUND_DOWN, Decimal
-from typing import Final
+from typing import Final, TypeAlias
 
 from headrace.pipelines.connect.converters.json.parsing import MISSING, Json, Missing, kind_of
 from headrace.pipelines.connect.faults import DataException
@@ -23,31 +23,44 @@ from headrace.pipelines.connect.model.logical import (
 )
 from headrace.pipelines.connect.model.schema import Schema, Struct, Type, check
 
+Read: TypeAlias = "Callable[[Json | Missing], object]"
+"""The value that JSON says."""
+
 
 def value_of(schema: Schema | None, given: Json | Missing, *, defaults: bool) -> object:
-    """The value that JSON says. With `defaults` a null stands for the schema's default."""
+    """One value that JSON says; `reader_of` is for many."""
+    return reader_of(schema, defaults=defaults)(given)
+
+
+def reader_of(schema: Schema | None, *, defaults: bool) -> Read:
+    """What reads values of a schema. With `defaults` a null stands for the schema's default."""
     if schema is None:
-        return plain_value(given)
-    if given is None:
-        return _nothing(schema, defaults)
+        return plain_value
+    some = _reader_of_some(schema, defaults)
+    default = schema.default if defaults else None
+
+    def read(given: Json | Missing) -> object:
+        if given is not None:
+            return some(given)
+        if default is None and not schema.optional:
+            raise DataException(f"Invalid null value for required {schema.type.name} field")
+        return default
+
+    return read
+
+
+def _reader_of_some(schema: Schema, defaults: bool) -> Read:
     logical = _LOGICAL.get(schema.name or "")
     if logical is not None:
-        return logical(schema, given)
+        return lambda given: logical(schema, given)
     if schema.type is Type.STRUCT:
-        return _struct_of(schema, given, defaults)
+        return _struct_reader(schema, defaults)
     if schema.type is Type.ARRAY:
-        return [value_of(schema.item, item, defaults=defaults) for item in _items(given)]
+        item = reader_of(schema.item, defaults=defaults)
+        return lambda given: [item(part) for part in _items(given)]
     if schema.type is Type.MAP:
-        return _map_of(schema, given, defaults)
-    return _PRIMITIVE[schema.type](given)
-
-
-def _nothing(schema: Schema, defaults: bool) -> object:
-    if schema.default is not None and defaults:
-        return schema.default
-    if schema.optional:
-        return None
-    raise DataException(f"Invalid null value for required {schema.type.name} field")
+        return _map_reader(schema, defaults)
+    return _PRIMITIVE[schema.type]
 
 
 def plain_value(given: Json | Missing) -> object:
@@ -69,45 +82,59 @@ def _items(given: Json | Missing) -> list[Json]:
     return given if isinstance(given, list) else []
 
 
-def _struct_of(schema: Schema, given: Json | Missing, defaults: bool) -> Struct:
-    if not isinstance(given, dict):
-        raise DataException(
-            f"Structs should be encoded as JSON objects, but found {kind_of(given)}"
-        )
-    values = []
-    for field in schema.fields:
-        value = value_of(field.schema, given.get(field.name), defaults=defaults)
-        check(field.schema, value, field.name)
-        values.append(value)
-    return Struct(schema, values)
+def _struct_reader(schema: Schema, defaults: bool) -> Read:
+    # What a reader of a simple type gives fits it, unless it is null.
+    parts = [
+        (field, reader_of(field.schema, defaults=defaults), field.schema.type.is_primitive)
+        for field in schema.fields
+    ]
 
-
-def _map_of(schema: Schema, given: Json | Missing, defaults: bool) -> dict[object, object]:
-    if schema.key.type is Type.STRING:
+    def read(given: Json | Missing) -> Struct:
         if not isinstance(given, dict):
+            found = kind_of(given)
+            raise DataException(f"Structs should be encoded as JSON objects, but found {found}")
+        values = []
+        for field, part, simple in parts:
+            value = part(given.get(field.name))
+            if value is None or not simple:
+                check(field.schema, value, field.name)
+            values.append(value)
+        return Struct(schema, values)
+
+    return read
+
+
+def _map_reader(schema: Schema, defaults: bool) -> Read:
+    keys = reader_of(schema.key, defaults=defaults)
+    items = reader_of(schema.item, defaults=defaults)
+
+    def read_object(given: Json | Missing) -> dict[object, object]:
+        if not isinstance(given, dict):
+            found = kind_of(given)
             raise DataException(
-                "Maps with string fields should be encoded as JSON objects, "
+                f"Maps with string fields should be encoded as JSON objects, but found {found}"
+            )
+        return {name: items(item) for name, item in given.items()}
+
+    def read_pairs(given: Json | Missing) -> dict[object, object]:
+        if not isinstance(given, list):
+            raise DataException(
+                "Maps with non-string fields should be encoded as JSON array of tuples, "
                 f"but found {kind_of(given)}"
             )
-        return {
-            name: value_of(schema.item, item, defaults=defaults) for name, item in given.items()
-        }
-    if not isinstance(given, list):
-        raise DataException(
-            "Maps with non-string fields should be encoded as JSON array of tuples, "
-            f"but found {kind_of(given)}"
-        )
-    made: dict[object, object] = {}
-    for entry in given:
-        if not isinstance(entry, list):
-            raise DataException(f"Found invalid map entry instead of array tuple: {kind_of(entry)}")
-        if len(entry) != 2:
-            raise DataException(
-                f"Found invalid map entry, expected length 2 but found :{len(entry)}"
-            )
-        key = value_of(schema.key, entry[0], defaults=defaults)
-        made[key] = value_of(schema.item, entry[1], defaults=defaults)
-    return made
+        made: dict[object, object] = {}
+        for entry in given:
+            if not isinstance(entry, list):
+                found = kind_of(entry)
+                raise DataException(f"Found invalid map entry instead of array tuple: {found}")
+            if len(entry) != 2:
+                raise DataException(
+                    f"Found invalid map entry, expected length 2 but found :{len(entry)}"
+                )
+            made[keys(entry[0])] = items(entry[1])
+        return made
+
+    return read_object if schema.key.type is Type.STRING else read_pairs
 
 
 # --- primitive types ---

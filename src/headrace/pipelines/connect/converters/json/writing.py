@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from json.encoder import encode_basestring
-from typing import Final
+from typing import Final, TypeAlias
 
 from headrace.pipelines.connect.faults import DataException
 from headrace.pipelines.connect.model import schema as schemas
@@ -22,82 +22,117 @@ from headrace.pipelines.connect.model.logical import (
 )
 from headrace.pipelines.connect.model.schema import Float32, Schema, Struct, Type
 
+Write: TypeAlias = Callable[[object], str]
+"""The JSON text of a value."""
+
 
 def text_of(schema: Schema | None, value: object, *, numeric: bool, defaults: bool) -> str:
-    """The value as JSON. `numeric` writes decimals as numbers, `defaults` defaults for nulls."""
-    if value is None:
-        return _nothing(schema, numeric, defaults)
+    """One value as JSON; `writer_of` is for many."""
+    return writer_of(schema, numeric=numeric, defaults=defaults)(value)
+
+
+def writer_of(schema: Schema | None, *, numeric: bool, defaults: bool) -> Write:
+    """What writes values of a schema. `numeric` writes decimals as numbers, `defaults` writes
+    defaults for nulls."""
     if schema is None:
-        return _plain_text(value, numeric, defaults)
+        return _plain_writer(numeric, defaults)
+    some = _writer_of_some(schema, numeric, defaults)
+    if schema.default is not None and defaults:
+        default = schema.default
+        return lambda value: some(default if value is None else value)
+    nothing = "null" if schema.optional else None
+
+    def write(value: object) -> str:
+        if value is not None:
+            return some(value)
+        if nothing is None:
+            raise DataException(
+                "Conversion error: null value for field that is required and has no default value"
+            )
+        return nothing
+
+    return write
+
+
+def _writer_of_some(schema: Schema, numeric: bool, defaults: bool) -> Write:
     logical = _LOGICAL.get(schema.name or "")
     if logical is not None:
-        return logical(schema, value, numeric)
-    if isinstance(value, _CLASSES[schema.type]):
-        if schema.type is Type.STRUCT:
-            return _struct_text(schema, value, numeric, defaults)
-        if schema.type is Type.ARRAY or schema.type is Type.MAP:
-            return _container_text(schema, value, numeric, defaults)
-        if schema.type is Type.FLOAT32 and isinstance(value, float):
-            return _quoted_unless_finite(value, float_text)
-        if isinstance(value, bool) is (schema.type is Type.BOOLEAN):
-            return text_of_json(value)
-    raise DataException(f"Invalid type for {schema.type.name}: {type(value).__name__}")
+        return lambda value: logical(schema, value, numeric)
+    if schema.type is Type.STRUCT:
+        return _struct_writer(schema, numeric, defaults)
+    if schema.type is Type.ARRAY or schema.type is Type.MAP:
+        keys = writer_of(schema.keys, numeric=numeric, defaults=defaults)
+        items = writer_of(schema.values, numeric=numeric, defaults=defaults)
+        named = None if schema.keys is None else schema.keys.type is Type.STRING
+        return _checked(schema, lambda value: _container_text(value, keys, items, named))
+    if schema.type is Type.FLOAT32:
+        return _checked(schema, _float32)
+    return _checked(schema, text_of_json)
 
 
-def _nothing(schema: Schema | None, numeric: bool, defaults: bool) -> str:
-    if schema is None or (schema.optional and (schema.default is None or not defaults)):
-        return "null"
-    if schema.default is not None and defaults:
-        return text_of(schema, schema.default, numeric=numeric, defaults=defaults)
-    raise DataException(
-        "Conversion error: null value for field that is required and has no default value"
-    )
+def _checked(schema: Schema, text: Write) -> Write:
+    expected, boolean = _CLASSES[schema.type], schema.type is Type.BOOLEAN
+
+    def write(value: object) -> str:
+        if not isinstance(value, expected) or (isinstance(value, bool) and not boolean):
+            raise DataException(f"Invalid type for {schema.type.name}: {type(value).__name__}")
+        return text(value)
+
+    return write
 
 
-def _struct_text(schema: Schema, value: object, numeric: bool, defaults: bool) -> str:
-    assert isinstance(value, Struct)
-    if value.schema is not schema and value.schema != schema:
-        raise DataException("Mismatching schema.")
-    held = zip(schema.fields, value.values, strict=True)
-    said = [
-        f"{text_of_json(f.name)}:{text_of(f.schema, v, numeric=numeric, defaults=defaults)}"
-        for f, v in held
+def _struct_writer(schema: Schema, numeric: bool, defaults: bool) -> Write:
+    heads = [f"{_string(field.name)}:" for field in schema.fields]
+    writers = [
+        writer_of(field.schema, numeric=numeric, defaults=defaults) for field in schema.fields
     ]
-    return f"{{{','.join(said)}}}"
+
+    def write(value: object) -> str:
+        if not isinstance(value, Struct):
+            raise DataException(f"Invalid type for STRUCT: {type(value).__name__}")
+        if value.schema is not schema and value.schema != schema:
+            raise DataException("Mismatching schema.")
+        held = zip(heads, writers, value.values, strict=True)
+        return f"{{{','.join([head + text(item) for head, text, item in held])}}}"
+
+    return write
 
 
-def _container_text(schema: Schema | None, value: object, numeric: bool, defaults: bool) -> str:
+def _container_text(value: object, keys: Write, items: Write, named: bool | None) -> str:
     """A list or a dict; dicts whose keys are not strings are lists of pairs."""
-    keys, items = (schema.keys, schema.values) if schema is not None else (None, None)
     if isinstance(value, list):
-        said = [text_of(items, item, numeric=numeric, defaults=defaults) for item in value]
-        return f"[{','.join(said)}]"
+        return f"[{','.join(map(items, value))}]"
     assert isinstance(value, dict)
-    pairs = [
-        (
-            text_of(keys, key, numeric=numeric, defaults=defaults),
-            text_of(items, item, numeric=numeric, defaults=defaults),
+    pairs = [(keys(key), items(item)) for key, item in value.items()]
+    if all(isinstance(key, str) for key in value) if named is None else named:
+        return f"{{{','.join([f'{key}:{item}' for key, item in pairs])}}}"
+    return f"[{','.join([f'[{key},{item}]' for key, item in pairs])}]"
+
+
+def _plain_writer(numeric: bool, defaults: bool) -> Write:
+    """What writes values without a schema."""
+
+    def write(value: object) -> str:
+        if value is None:
+            return "null"
+        if isinstance(value, list | dict):
+            return _container_text(value, write, write, None)
+        if isinstance(value, Struct):
+            return text_of(value.schema, value, numeric=numeric, defaults=defaults)
+        if isinstance(value, Float32):
+            return _float32(value)
+        if isinstance(value, str | bytes | bool | int | float):
+            return text_of_json(value)
+        raise DataException(
+            f"Java class {type(value).__name__} does not have corresponding schema type."
         )
-        for key, item in value.items()
-    ]
-    if keys.type is Type.STRING if keys is not None else all(isinstance(k, str) for k in value):
-        return f"{{{','.join(f'{key}:{item}' for key, item in pairs)}}}"
-    return f"[{','.join(f'[{key},{item}]' for key, item in pairs)}]"
+
+    return write
 
 
-def _plain_text(value: object, numeric: bool, defaults: bool) -> str:
-    """A value without a schema."""
-    if isinstance(value, list | dict):
-        return _container_text(None, value, numeric, defaults)
-    if isinstance(value, Struct):
-        return _struct_text(value.schema, value, numeric, defaults)
-    if isinstance(value, Float32):
-        return _quoted_unless_finite(value, float_text)
-    if isinstance(value, str | bytes | bool | int | float):
-        return text_of_json(value)
-    raise DataException(
-        f"Java class {type(value).__name__} does not have corresponding schema type."
-    )
+def _float32(value: object) -> str:
+    assert isinstance(value, float)
+    return _quoted_unless_finite(value, float_text)
 
 
 def text_of_json(value: object) -> str:
