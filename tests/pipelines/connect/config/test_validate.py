@@ -346,6 +346,29 @@ def test_exactly_once_is_not_promised_by_who_cannot_keep_it() -> None:
     assert faults(validate(given, known, WORKER)) == []
 
 
+def test_what_a_transforms_key_depends_on() -> None:
+    """Offers and visibility follow from the transform's other keys, under their own names."""
+    keys = (
+        Key("where", Kind.STRING, "header"),
+        Key(
+            "field",
+            Kind.STRING,
+            "",
+            recommend=lambda values: [values["where"]],
+            visible=lambda values: values["where"] == "field",
+        ),
+    )
+    known = Known()
+    plugin = Plugin("Depends", "1.0", Definition(keys))
+    known.table = {**Known.table, Role.TRANSFORM: [plugin]}
+    for where in ("header", "field"):
+        given = {**SOURCE, "transforms": "a", "transforms.a.type": "Depends"}
+        made = validate({**given, "transforms.a.where": where}, known, WORKER)
+        (field,) = [each for each in made.configs if each.value.name == "transforms.a.field"]
+        assert field.value.recommended_values == [where]
+        assert field.value.visible is (where == "field")
+
+
 def test_our_own_keys() -> None:
     """Where tasks run and whether they restart; a source's dead letters."""
     good = {

@@ -6,13 +6,8 @@ import pytest
 
 from headrace.java.properties import parse_properties
 from headrace.pipelines.connect.config.report import key_info
-from headrace.pipelines.connect.config.worker import (
-    DISTRIBUTED,
-    STANDALONE,
-    StateTopic,
-    distributed,
-    standalone,
-)
+from headrace.pipelines.connect.config.worker import StateTopic, distributed, standalone
+from headrace.pipelines.connect.config.worker_keys import DISTRIBUTED, STANDALONE
 from headrace.pipelines.connect.faults import ConfigException
 from tests.pipelines.connect.real import Real
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -224,7 +224,7 @@ def test_recorded_statuses_follow_the_table() -> None:
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> object:
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
     """Connect's reader of sink offsets."""
     source = Path(__file__).with_name("SinkOffsets.java")
     with Real(source, tmp_path_factory.mktemp("real") / "offsets") as program:

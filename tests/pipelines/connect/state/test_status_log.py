@@ -137,6 +137,25 @@ def rewritten(key: bytes, value: bytes) -> records.Write:
     return records.task_status(task, status)
 
 
+def test_what_is_written_when_topics_are_reset_and_a_connector_goes() -> None:
+    """The tombstone that the recorded worker wrote; and after the others nothing is known."""
+    log = StatusLog()
+    topic = recorded("status")
+    reset = next(
+        place
+        for place, (key, value) in enumerate(topic)
+        if value is None and key.startswith(b"status-topic-")
+    )
+    for key, value in topic[:reset]:
+        log.replay(key, value)
+    assert log.topic_resets("s") == [topic[reset]]
+    for key, value in log.removal("s"):
+        log.replay(key, value)
+    assert log.connector("s") is None
+    assert log.tasks("s") == {}
+    assert log.topics("s") == []
+
+
 def test_a_late_record_does_not_unassign_a_task() -> None:
     """One of the same generation is late; one of a later generation is not."""
     log = StatusLog()

@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeVar
 
 from headrace.pipelines.connect.faults import ConfigException
+
+_T = TypeVar("_T")
 
 
 class Kind(Enum):
@@ -116,7 +118,7 @@ class Definition:
         return Definition(tuple({key.name: key for key in (*self.keys, *added)}.values()))
 
     def under(self, prefix: str) -> Definition:
-        """The same keys with a prefix before each name. Checks go on to speak of the bare name."""
+        """The same keys with a prefix before each name; what a key brings knows the bare names."""
         return Definition(
             tuple(
                 replace(
@@ -125,6 +127,8 @@ class Definition:
                     dependents=tuple(prefix + name for name in key.dependents),
                     check=None if key.check is None else _of_bare_name(key.check, key.name),
                     display_name=key.display_name or key.name,
+                    recommend=_of_bare_names(key.recommend, prefix),
+                    visible=_of_bare_names(key.visible, prefix),
                 )
                 for key in self.keys
             )
@@ -192,6 +196,21 @@ def _faults(
         except ConfigException as other:
             errors.append(str(other))
     return value, errors
+
+
+def _of_bare_names(
+    function: Callable[[Mapping[str, object]], _T] | None, prefix: str
+) -> Callable[[Mapping[str, object]], _T] | None:
+    """The same function of values whose names have a prefix."""
+    if function is None:
+        return None
+    return lambda typed: function(
+        {
+            name.removeprefix(prefix): value
+            for name, value in typed.items()
+            if name.startswith(prefix)
+        }
+    )
 
 
 def _of_bare_name(check: Check, name: str) -> Check:

@@ -59,7 +59,10 @@ _NO_BOUNDARIES: Final = (
 
 
 def validate(given: Mapping[str, str], plugins: Plugins, worker: WorkerTraits) -> ConfigInfos:
-    """All that is to be said of settings; BadRequestException if their class is not known."""
+    """All that is to be said of settings; BadRequestException if their class is not known.
+
+    References to config providers in `given` are resolved already.
+    """
     plugin = connector_plugin(given, plugins)
     wanted = given.get(keys.VERSION)
     if wanted is not None and wanted != plugin.version:

@@ -189,12 +189,22 @@ def offset_value(offset: Mapping[str, object] | None) -> bytes | None:
 
 def connector_status(name: str, status: Status) -> Write:
     """What a connector does; what is destroyed leaves no record."""
-    return _key(CONNECTOR_STATUS, name), _status(status)
+    return connector_status_key(name), _status(status)
+
+
+def connector_status_key(name: str) -> bytes:
+    """The key of the record that says what a connector does."""
+    return _key(CONNECTOR_STATUS, name)
 
 
 def task_status(task: TaskId, status: Status) -> Write:
     """What a task does; what is destroyed leaves no record."""
-    return _key(TASK_STATUS, str(task)), _status(status)
+    return task_status_key(task), _status(status)
+
+
+def task_status_key(task: TaskId) -> bytes:
+    """The key of the record that says what a task does."""
+    return _key(TASK_STATUS, str(task))
 
 
 def topic_status(status: TopicStatus) -> Write:

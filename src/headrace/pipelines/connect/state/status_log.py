@@ -12,7 +12,7 @@ from typing import Final
 from headrace.pipelines.connect.faults import DataException
 from headrace.pipelines.connect.group.protocol import TaskId
 from headrace.pipelines.connect.state import json_text, records
-from headrace.pipelines.connect.state.records import State, Status, TopicStatus
+from headrace.pipelines.connect.state.records import State, Status, TopicStatus, Write
 
 _FIELDS: Final = ("state", "worker_id", "generation")
 
@@ -68,6 +68,20 @@ class StatusLog:
     def topics(self, connector: str) -> list[TopicStatus]:
         """The topics that a connector was seen to use."""
         return list(self._topics.get(connector, {}).values())
+
+    def topic_resets(self, connector: str) -> list[Write]:
+        """The records after which a connector uses no topics."""
+        known = self._topics.get(connector, {})
+        return [(records.topic_status_key(connector, topic), None) for topic in known]
+
+    def removal(self, connector: str) -> list[Write]:
+        """The records after which nothing is known of a connector and its tasks."""
+        tasks = [(records.task_status_key(task), None) for task in self.tasks(connector)]
+        return [
+            *tasks,
+            (records.connector_status_key(connector), None),
+            *self.topic_resets(connector),
+        ]
 
     def _connector(self, name: str, told: object) -> None:
         if not name:
