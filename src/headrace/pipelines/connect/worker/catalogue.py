@@ -7,7 +7,7 @@ from typing import Final
 
 from headrace import __version__
 from headrace.pipelines.connect import plugins
-from headrace.pipelines.connect.config.validate import Plugin, Role
+from headrace.pipelines.connect.config.plugins import Plugin, Role
 from headrace.pipelines.connect.converters.named import CONVERTERS, NamedConverter
 from headrace.pipelines.connect.faults import ConnectException
 from headrace.pipelines.connect.tasks import connector_of
