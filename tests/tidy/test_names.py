@@ -35,7 +35,6 @@ FOR_TESTS = {
     "DiskThreads": "public: threads of a simulated process",
     "break_node": "public: a node of a simulated network is gone",
     "build_batch": "the plain way to a batch, beside which the fast ones are tested",
-    "encode_subscription": "what a member writes, the other direction of what a broker reads",
     "expire_session": "the end of a session, which a store in memory has no clock for",
     "export_records": "a registry's contents as lines, with `import_records` and `key_snapshot`",
     "group_diagram": "the states of a group, compared with the picture in the module",
@@ -46,6 +45,23 @@ FOR_TESTS = {
     "to_snapshot": "the state as a whole, to compare two",
     "write_at": "damages a file",
 }
+
+WAITING = {
+    **dict.fromkeys(
+        ("ALTERED", "RESET", "code_of", "modifiable", "of_sink", "plugin_of", "set_logger_level"),
+        "the REST interface of Connect's workers",
+    ),
+    **dict.fromkeys(
+        (
+            *("StatusLog", "connector_status", "task_status", "topic_status", "state_topic"),
+            *("configure_tasks", "held_after", "own_client", "patched", "plan_restart"),
+            *("restart_task", "wants_session_key"),
+        ),
+        "workers of Connect that share connectors",
+    ),
+    "transform_of": "transforms in files and packages of others",
+}
+"""What is tested and has no caller yet; each entry goes with the first one."""
 
 # Two ends of one thing, or the same thing for two readers. Messages have the names of Kafka's
 # schemas, and every API has its own.
@@ -106,7 +122,9 @@ def test_no_dead_names() -> None:
     dead = {
         name for name, count in defined.items() if not name.startswith("_") and words[name] <= count
     }
-    assert sorted(dead - CALLED_FROM_OUTSIDE.keys() - FOR_TESTS.keys()) == []
+    known = CALLED_FROM_OUTSIDE.keys() | FOR_TESTS.keys() | WAITING.keys()
+    assert sorted(dead - known) == []
+    assert sorted(WAITING.keys() - dead) == []
 
 
 def test_the_glossary_names_what_exists() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterable, Mapping
+from queue import SimpleQueue
 from typing import Final
 
 from headrace.cli.failures import DEBUG, Failure
@@ -26,13 +27,20 @@ class NotCreated(Failure):
 def serve(settings: Mapping[str, str], connectors: Iterable[tuple[str, Mapping[str, str]]]) -> int:
     """Run connectors, each with where its settings are from, until a signal comes."""
     from headrace.pipelines.connect.faults import ConfigException, ConnectException
+    from headrace.pipelines.connect.group.protocol import TaskId
+    from headrace.pipelines.connect.state.records import State
     from headrace.pipelines.connect.worker.standalone import Standalone
     from headrace.runtime.clock import SystemClock
 
     level = logging.DEBUG if DEBUG.get() else logging.WARNING
     logging.basicConfig(stream=sys.stderr, level=level, format="%(message)s")
+    events: SimpleQueue[tuple[str, str | None]] = SimpleQueue()
+
+    def tell(task: TaskId, state: State, trace: str | None) -> None:
+        events.put((f"task {task}: {state.value}", trace))
+
     try:
-        worker = Standalone(settings, SystemClock(), _tell)
+        worker = Standalone(settings, SystemClock(), tell)
     except (ConfigException, ConnectException) as fault:
         raise Failure(str(fault), "correct the worker's settings") from fault
     print("Connect worker ready", flush=True)
@@ -44,16 +52,16 @@ def serve(settings: Mapping[str, str], connectors: Iterable[tuple[str, Mapping[s
                 except (ConfigException, ConnectException) as fault:
                     raise NotCreated(f"the connector of {where} cannot be: {fault}") from fault
                 print(f"connector {config['name']}: tasks {len(tasks)}", flush=True)
-            worker.wait()
+            while True:
+                _show(*events.get())
     except Stopped as stopped:
         return stopped.exit_code
     finally:
         worker.stop()
-    return 0
 
 
-def _tell(task: object, state: object, trace: str | None) -> None:
-    print(f"task {task}: {getattr(state, 'value', state)}", flush=True)
+def _show(event: str, trace: str | None) -> None:
+    print(event, flush=True)
     if trace is not None:
         shown = trace if DEBUG.get() else trace.strip().splitlines()[-1].partition(": ")[2]
-        print(f"task {task}: {shown}", file=sys.stderr, flush=True)
+        print(shown, file=sys.stderr, flush=True)

@@ -38,7 +38,7 @@ def test_a_class_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     )
     found = plugins.find("own_connector.py:Own")
     assert (found.name, found.kind, found.version) == ("acme.Own", "source", "1.2")
-    with pytest.raises(ConnectException, match="is no connector"):
+    with pytest.raises(ConnectException, match="is not a connector"):
         plugins.find("own_connector.py:NotOne")
     with pytest.raises(ConnectException, match="there is no file"):
         plugins.find("other.py:Own")

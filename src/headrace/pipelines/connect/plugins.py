@@ -123,7 +123,7 @@ def _in_file(target: str) -> type[Task]:
         raise ConnectException(str(fault)) from fault
     if isinstance(found, type) and issubclass(found, Task):
         return found
-    raise ConnectException(f"{target} is no connector: a SourceTask or a SinkTask is one")
+    raise ConnectException(f"{target} is not a connector: write a SourceTask or a SinkTask")
 
 
 def _names(known: list[Plugin]) -> Iterator[str]:

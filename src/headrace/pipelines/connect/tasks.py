@@ -160,5 +160,5 @@ def connector_of(task: type[Task]) -> Connector:
     if isinstance(declared, Connector):
         return declared
     raise TypeError(
-        f"{task.__qualname__} is no connector: put @source(...) or @sink(...) before it"
+        f"{task.__qualname__} is not a connector: put @source(...) or @sink(...) before it"
     )

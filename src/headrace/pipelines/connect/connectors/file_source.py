@@ -101,7 +101,7 @@ class FileStreamSource(SourceTask):
         try:
             self._file = open(path, "rb", buffering=0)  # noqa: SIM115 closed by `close`
         except FileNotFoundError:
-            _LOG.warning("there is no file %s yet: the source looks again each second", path)
+            _LOG.warning("there is no file %s yet; the source tries to open it each second", path)
             return False
         self._file.seek(self._at)
         return True

@@ -331,26 +331,3 @@ _LOGICAL: Final[Mapping[str, Callable[[Schema, object], bool]]] = {
     TIME: lambda schema, value: isinstance(value, datetime.time),
     TIMESTAMP: lambda schema, value: isinstance(value, datetime.datetime),
 }
-
-
-def inferred(value: object) -> Schema | None:
-    """The schema that Connect gives a value without one; None for null and what it does not know.
-
-    Integers are INT64 and floats FLOAT64, except `Float32`: Python has one width of each.
-    """
-    if isinstance(value, Struct):
-        return value.schema
-    return _INFERRED.get(type(value))
-
-
-_INFERRED: Final[Mapping[type, Schema]] = {
-    bool: BOOLEAN,
-    int: INT64,
-    float: FLOAT64,
-    Float32: FLOAT32,
-    str: STRING,
-    bytes: BYTES,
-    datetime.date: date(),
-    datetime.time: time(),
-    datetime.datetime: timestamp(),
-}

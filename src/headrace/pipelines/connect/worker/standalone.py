@@ -53,7 +53,6 @@ class Standalone:
         self.statuses: dict[TaskId, Status] = {}
         self.changed = threading.Condition()
         self._tell = tell
-        self._stopping = threading.Event()
         self._host = Host(clock, self._on_state, self._divide_anew)
 
     def create(self, given: Mapping[str, str]) -> list[TaskId]:
@@ -72,13 +71,8 @@ class Standalone:
         self._connectors[name] = config
         return self._start(name, divided)
 
-    def wait(self) -> None:
-        """Return when somebody has called `stop`."""
-        self._stopping.wait()
-
     def stop(self) -> None:
         """Stop every task, offsets kept."""
-        self._stopping.set()
         self._host.stop(self._host.tasks, self._stop_timeout_s)
 
     @property
