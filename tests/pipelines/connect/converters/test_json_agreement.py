@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import pytest
@@ -12,18 +11,16 @@ from hypothesis import strategies as st
 
 from headrace.pipelines.connect.converters.json.converter import JsonConverter
 from headrace.pipelines.connect.faults import DataException
-from headrace.pipelines.connect.model.java_text import to_float32
 from headrace.pipelines.connect.model.schema import Schema
 from tests.pipelines.connect.converters import generating
 from tests.pipelines.connect.converters.agreement import check_decoding as agree_on_bytes
-from tests.pipelines.connect.converters.agreement import outcome
+from tests.pipelines.connect.converters.agreement import number_of, outcome
 from tests.pipelines.connect.converters.oracle import Oracle
 
 pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
 
 
 JAVA = "org.apache.kafka.connect.json.JsonConverter"
-MOST_DIGITS_OF_A_FLOAT = 9
 PLAIN = {"schemas.enable": "false"}
 CONFIGS = st.fixed_dictionaries(
     {},
@@ -42,14 +39,6 @@ def converter(config: dict[str, str]) -> JsonConverter:
 def loose(text: bytes | None) -> object:
     """JSON in which numbers are numbers: Java before 19 prints some with digits too many."""
     return None if text is None else json.loads(text, parse_float=number_of)
-
-
-def number_of(text: str) -> object:
-    exact = float(text)
-    if exact == 0:
-        return ("zero", math.copysign(1, exact))
-    digits = sum(each.isdigit() for each in text.upper().partition("E")[0])
-    return to_float32(exact) if digits <= MOST_DIGITS_OF_A_FLOAT else exact
 
 
 def check_encoding(
