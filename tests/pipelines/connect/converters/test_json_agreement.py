@@ -209,3 +209,23 @@ def test_what_is_nested_too_deeply(oracle: Oracle) -> None:
         deep = [deep]
     with pytest.raises(DataException, match="serialization error"):
         converter(PLAIN).encode("topic", None, deep)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"schema":null,"payload":5} trailing',
+        b'{"schema":null,"payload":"\xc3\xa9"}',
+        b'{"schema":null,"payload":\xef\xbb\xbf5}',
+        b'{"schema":null,"payload":5,"payload":6}',
+        b'{"schema":null,"payload":5,"schema":{"type":"int8"}}',
+        b'{"schema":null,"payload":05}',
+        b'{"schema":null,"payload":"\xff"}',
+        b'{"schema":null,"payload":5',
+    ],
+)
+def test_a_head_that_is_known(oracle: Oracle, data: bytes) -> None:
+    """Read as by a converter that has not seen the head before."""
+    made = converter({})
+    made.decode("topic", b'{"schema":null,"payload":1}')
+    agree_on_bytes(oracle, JAVA, made, data, {})
