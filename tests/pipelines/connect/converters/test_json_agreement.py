@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import pytest
@@ -12,18 +11,16 @@ from hypothesis import strategies as st
 
 from headrace.pipelines.connect.converters.json.converter import JsonConverter
 from headrace.pipelines.connect.faults import DataException
-from headrace.pipelines.connect.model.java_text import to_float32
 from headrace.pipelines.connect.model.schema import Schema
 from tests.pipelines.connect.converters import generating
 from tests.pipelines.connect.converters.agreement import check_decoding as agree_on_bytes
-from tests.pipelines.connect.converters.agreement import outcome
+from tests.pipelines.connect.converters.agreement import number_of, outcome
 from tests.pipelines.connect.converters.oracle import Oracle
 
 pytestmark = pytest.mark.timeout(900)  # for `make thorough`, which draws far more
 
 
 JAVA = "org.apache.kafka.connect.json.JsonConverter"
-MOST_DIGITS_OF_A_FLOAT = 9
 PLAIN = {"schemas.enable": "false"}
 CONFIGS = st.fixed_dictionaries(
     {},
@@ -42,14 +39,6 @@ def converter(config: dict[str, str]) -> JsonConverter:
 def loose(text: bytes | None) -> object:
     """JSON in which numbers are numbers: Java before 19 prints some with digits too many."""
     return None if text is None else json.loads(text, parse_float=number_of)
-
-
-def number_of(text: str) -> object:
-    exact = float(text)
-    if exact == 0:
-        return ("zero", math.copysign(1, exact))
-    digits = sum(each.isdigit() for each in text.upper().partition("E")[0])
-    return to_float32(exact) if digits <= MOST_DIGITS_OF_A_FLOAT else exact
 
 
 def check_encoding(
@@ -220,3 +209,23 @@ def test_what_is_nested_too_deeply(oracle: Oracle) -> None:
         deep = [deep]
     with pytest.raises(DataException, match="serialization error"):
         converter(PLAIN).encode("topic", None, deep)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"schema":null,"payload":5} trailing',
+        b'{"schema":null,"payload":"\xc3\xa9"}',
+        b'{"schema":null,"payload":\xef\xbb\xbf5}',
+        b'{"schema":null,"payload":5,"payload":6}',
+        b'{"schema":null,"payload":5,"schema":{"type":"int8"}}',
+        b'{"schema":null,"payload":05}',
+        b'{"schema":null,"payload":"\xff"}',
+        b'{"schema":null,"payload":5',
+    ],
+)
+def test_a_head_that_is_known(oracle: Oracle, data: bytes) -> None:
+    """Read as by a converter that has not seen the head before."""
+    made = converter({})
+    made.decode("topic", b'{"schema":null,"payload":1}')
+    agree_on_bytes(oracle, JAVA, made, data, {})

@@ -75,6 +75,7 @@ def test_a_float_is_read_back(value: float) -> None:
 def test_a_decimal_is_rounded_once() -> None:
     """Just above the middle between two floats; a double of it is the middle itself."""
     assert float32_of(Decimal("1.000000059604644775390625")) == 1.0
+    assert float32_of(Decimal("3.4028235E38")) == 3.4028234663852886e38
     assert float32_of(Decimal("1.00000005960464477539062500001")) == 1.0000001192092896
 
 

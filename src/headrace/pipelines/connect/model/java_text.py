@@ -71,7 +71,8 @@ def float32_of(number: Decimal) -> float:
         narrow = np.float32(wide)
     if float(narrow) == wide or not np.isfinite(narrow):
         return float(narrow)
-    other = np.nextafter(narrow, np.float32(math.inf if wide > float(narrow) else -math.inf))
+    with np.errstate(over="ignore"):
+        other = np.nextafter(narrow, np.float32(math.inf if wide > float(narrow) else -math.inf))
     if not np.isfinite(other) or (float(narrow) + float(other)) / 2 != wide:
         return float(narrow)
     # Halfway between two floats, where the digits that the double has lost decide.

@@ -38,9 +38,9 @@ class Head:
         if not data.startswith(self.data):
             return False, None
         try:
-            text = decoded(data[len(self.data) :])
+            text = data[len(self.data) :].decode()
             value, end = value_at(text, end_of_blank(text, 0))
-        except NotJson:
+        except (NotJson, UnicodeDecodeError):
             return False, None
         return text[end_of_blank(text, end) :][:1] == "}", value
 
