@@ -2,7 +2,8 @@
 
 Alike are: the record that comes out, or that it was dropped, or the class of the fault. The words
 of a fault are alike where they name no class of Java's. What Java reports by accident (a null
-pointer, a class cast) has to be a fault here, of whatever class.
+pointer, a class cast) has to be a fault here, of whatever class. A moment that Python's dates
+cannot hold is a fault here only.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ ACCIDENTS = (
     "java.lang.IndexOutOfBoundsException",
 )
 NULL = "null used for required field"
+YEARS = "is outside of the years 1 to 9999"
 BUILDERS: dict[str, Callable[[Mapping[str, object]], Transform | Predicate]] = {
     **{plugin.name: plugin.build for plugin in TRANSFORMS},
     **{plugin.name: plugin.build for plugin in PREDICATES},
@@ -80,6 +82,8 @@ def check_row(
     ours = outcome(
         lambda: built.test(record) if isinstance(built, Predicate) else built.apply(record)
     )
+    if isinstance(ours, Exception) and YEARS in str(ours):
+        return
     assert isinstance(ours, Exception) == faulty, (ours, theirs)
     if isinstance(ours, Exception):
         assert isinstance(theirs, dict)
@@ -128,9 +132,8 @@ def check_columns(built: Transform, records: Sequence[Record], tally: Tally) -> 
         by_records = [each for each in singly if isinstance(each, Record)]
         assert not any(isinstance(each, Exception) for each in singly), singly
         by_columns = [row for each in made for row in each.records()]
-        assert [comparable(shown_record(row)) for row in by_columns] == [
-            comparable(shown_record(row)) for row in by_records
-        ]
+        for column_row, row in zip(by_columns, by_records, strict=True):
+            assert comparable(shown_record(column_row)) == comparable(shown_record(row))
         assert [row.position for row in by_columns] == [row.position for row in by_records]
 
 

@@ -21,6 +21,7 @@ from headrace.pipelines.connect.transforms.shapes import (
     parted,
     require_map,
     require_struct,
+    schema_text,
     struct_like,
     values_of,
 )
@@ -96,7 +97,7 @@ class HeaderFrom(Transform):
         made, stay, taken = self._rest(schema)
         values = values_of(held, replace_null=self._replace_null)
         new = [
-            Header(header, values[place], schema.fields[place].schema)
+            _header(header, values[place], schema.fields[place].schema)
             for (_, header), place in zip(self._named, taken, strict=True)
         ]
         if self._moves:
@@ -135,3 +136,10 @@ class HeaderFrom(Transform):
             rest = joined(made, [arrays[place] for place in stay], len(batch))
             batch = self._side.with_column(batch, rest)
         return [batch.but(headers=headers)]
+
+
+def _header(name: str, value: object, schema: Schema) -> Header:
+    if value is None and not schema.optional:
+        told = f"A null value requires an optional schema but was {schema_text(schema)}"
+        raise DataException(told)
+    return Header(name, value, schema)

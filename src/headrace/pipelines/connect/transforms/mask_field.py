@@ -17,7 +17,14 @@ from headrace.pipelines.connect.model.arrow_types import arrow_type
 from headrace.pipelines.connect.model.batch import Batch
 from headrace.pipelines.connect.model.java_text import to_float32
 from headrace.pipelines.connect.model.record import Record
-from headrace.pipelines.connect.model.schema import EPOCH, INTEGER_BITS, Float32, Schema, Type
+from headrace.pipelines.connect.model.schema import (
+    DECIMAL,
+    EPOCH,
+    INTEGER_BITS,
+    Float32,
+    Schema,
+    Type,
+)
 from headrace.pipelines.connect.transforms.java_numbers import (
     NotANumber,
     double_of,
@@ -124,8 +131,8 @@ class MaskField(Transform):
         return [self._side.with_column(batch, joined(schema, arrays, len(batch)))]
 
     def _array(self, array: pa.Array, schema: Schema) -> pa.Array | None:
-        """All rows masked alike; nulls stay."""
-        if not schema.type.is_primitive:
+        """All rows masked alike; nulls stay. A decimal's mask has a scale of its own."""
+        if not schema.type.is_primitive or schema.name == DECIMAL:
             return None
         present = next((value.as_py() for value in array if value.is_valid), None)
         if present is None:

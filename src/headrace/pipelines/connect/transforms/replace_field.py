@@ -78,9 +78,9 @@ class ReplaceField(Transform):
     def _keeps(self, field: str) -> bool:
         return field not in self._exclude and (not self._include or field in self._include)
 
-    def _plan(self, schema: Schema) -> tuple[Schema, list[int], list[Field]]:
+    def _plan(self, schema: Schema) -> tuple[Schema, list[int], list[tuple[Field, Schema]]]:
         """The schema made, which field of the old one each of its fields is, and those that get
-        the value of a field with another schema."""
+        the value of a field with another schema, and which."""
         made = struct_like(
             schema,
             [
@@ -95,9 +95,11 @@ class ReplaceField(Transform):
                 raise DataException(f"{name} is not a valid field name")
         places = [schema.places[name] for name in former]
         foreign = [
-            field
-            for field, place in zip(made.fields, places, strict=True)
-            if schema.fields[place].schema != field.schema
+            (field, held)
+            for field, held in zip(
+                made.fields, (schema.fields[p].schema for p in places), strict=True
+            )
+            if held != field.schema
         ]
         return made, places, foreign
 
@@ -116,8 +118,14 @@ class ReplaceField(Transform):
         made, places, foreign = self._replaced(held.schema)
         values = values_of(held, replace_null=self._replace_null)
         kept = filled(made, [values[place] for place in places])
-        for field in foreign:
-            check(field.schema, kept.given(field.name), field.name)
+        for field, held_as in foreign:
+            item = kept.given(field.name)
+            if item is not None and held_as.type is not field.schema.type:
+                raise DataException(
+                    f"a value of {held_as.type.name} for the field {field.name} of "
+                    f"{field.schema.type.name}: two fields are renamed to {field.name}"
+                )
+            check(field.schema, item, field.name)
         return self._side.changed(record, made, kept)
 
     def apply_batch(self, batch: Batch) -> Sequence[Batch] | None:

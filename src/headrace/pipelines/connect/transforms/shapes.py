@@ -60,6 +60,12 @@ def java_type(value: object) -> str:
     return _JAVA.get(type(value), type(value).__name__)
 
 
+def schema_text(schema: Schema) -> str:
+    """A schema as Java prints it."""
+    named = f"{schema.name}:" if schema.name else ""
+    return f"Schema{{{named}{schema.type.name}}}"
+
+
 def require_map(value: object, purpose: str) -> dict[str, object]:
     """The value, if it is a map; DataException if not."""
     if isinstance(value, dict):

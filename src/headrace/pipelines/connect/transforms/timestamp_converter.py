@@ -29,6 +29,7 @@ from headrace.pipelines.connect.transforms.shapes import (
     parted,
     require_map,
     require_struct,
+    schema_text,
     struct_like,
     values_of,
 )
@@ -254,10 +255,8 @@ def _format(target: str, pattern: str) -> DateFormat | None:
 def _kind(schema: Schema) -> str:
     found = _LOGICAL.get(schema.name or "") or _TYPES.get(schema.type)
     if found is None:
-        named = f"{schema.name}:" if schema.name else ""
         raise ConnectException(
-            f"Schema Schema{{{named}{schema.type.name}}} "
-            "does not correspond to a known timestamp type format"
+            f"Schema {schema_text(schema)} does not correspond to a known timestamp type format"
         )
     return found
 
