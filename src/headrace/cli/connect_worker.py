@@ -9,13 +9,16 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterable, Mapping
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Final
 
 from headrace.cli.failures import DEBUG, Failure
 from headrace.cli.kafka_compat.signals import Stopped, stoppable
 
 _NOT_CREATED: Final = 3
+_LOOK_S: Final = 0.2
+"""Polars has interrupted calls go on, so a signal is noticed only between two of them."""
 
 
 class NotCreated(Failure):
@@ -53,7 +56,8 @@ def serve(settings: Mapping[str, str], connectors: Iterable[tuple[str, Mapping[s
                     raise NotCreated(f"the connector of {where} cannot be: {fault}") from fault
                 print(f"connector {config['name']}: tasks {len(tasks)}", flush=True)
             while True:
-                _show(*events.get())
+                with suppress(Empty):
+                    _show(*events.get(timeout=_LOOK_S))
     except Stopped as stopped:
         return stopped.exit_code
     finally:
