@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import datetime
 import json
+import math
 import struct
 import subprocess
 from collections.abc import Mapping
@@ -132,6 +133,8 @@ def shown_value(schema: Schema | None, value: object) -> list[Any] | None:
 
 
 def _shown_float(schema: Schema | None, value: float) -> list[Any]:
+    if math.isnan(value):  # of which there is one in Java's `floatToIntBits`
+        value = type(value)("nan")
     if isinstance(value, Float32) or (schema is not None and schema.type is Type.FLOAT32):
         return ["f32", struct.unpack(">i", struct.pack(">f", value))[0]]
     return ["f64", str(struct.unpack(">q", struct.pack(">d", value))[0])]
