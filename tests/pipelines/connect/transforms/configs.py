@@ -164,7 +164,7 @@ CONFIGS: Final[dict[str, st.SearchStrategy[Settings]]] = {
     "SetSchemaMetadata": _with_null(
         _some(
             schema_name=st.sampled_from(("New", "org.acme.Row")),
-            schema_version=st.sampled_from(("1", "7", "x")),
+            schema_version=st.sampled_from(("1", "2", "3", "5", "7", "x")),
         )
     ),
     "TimestampConverter": _with_null(

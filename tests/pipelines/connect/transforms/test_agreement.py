@@ -14,7 +14,7 @@ from tests.pipelines.connect.transforms.oracle import Oracle
 
 ROWS = 8
 SETTINGS = 4
-EXAMPLES = 2000 if THOROUGH else 8
+EXAMPLES = 3000 if THOROUGH else 8
 PACKAGE = "org.apache.kafka.connect.transforms."
 
 
