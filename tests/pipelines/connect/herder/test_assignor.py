@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from headrace.pipelines.connect.group.protocol import TaskId, Work, work_of
@@ -138,8 +138,27 @@ def limits(sample: int) -> settings:
     )
 
 
+LATE_CANDIDATES = [
+    ("join", "w3"),
+    ("join", "w2"),
+    ("create", "a", 0),
+    ("leave", "w1"),
+    ("wait", 1),
+]
+SHORT_DELAY = [
+    ("create", "a", 3),
+    ("join", "w2"),
+    ("join", "w3"),
+    ("join", "w1"),
+    ("miss", "w1"),
+    ("join", "w1"),
+]
+
+
 @limits(60)
 @given(happening=steps, max_delay_ms=delays)
+@example(happening=LATE_CANDIDATES, max_delay_ms=1)
+@example(happening=SHORT_DELAY, max_delay_ms=1_000)
 def test_rounds_are_those_of_connect(
     real: Real, happening: list[tuple[str, ...]], max_delay_ms: int
 ) -> None:

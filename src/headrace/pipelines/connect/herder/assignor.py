@@ -122,7 +122,7 @@ def _lost(
                 loads[present[place % len(present)]].append(piece)
         over = replace(_without_delay(memory), revoked_before=False)
         return over, at_once if present else lost
-    idle = [name for name, pieces in loads.items() if not pieces]
+    idle = sorted(name for name, pieces in loads.items() if not pieces)
     waiting = now_ms < memory.scheduled_ms
     delay = min(memory.scheduled_ms - now_ms, max_delay_ms) if waiting else max_delay_ms
     candidates = tuple(dict.fromkeys((*memory.candidates, *idle)))
