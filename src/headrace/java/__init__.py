@@ -1,1 +1,1 @@
-"""What is Java's and not Kafka's: its installation, settings files and order of hash maps."""
+"""What is Java's and not Kafka's: where it is installed, and how it reads and orders things."""

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from headrace.java.regex import compile_java
 from headrace.pipelines.connect.config.overrides import overrides, policy, refusals
-from headrace.pipelines.connect.config.patterns import compiled
 from headrace.pipelines.connect.config.providers import Machine, configured, resolved
 from headrace.pipelines.connect.config.topic_creation import group_of, topic_groups
 from headrace.pipelines.connect.faults import ConfigException
@@ -192,5 +192,5 @@ def test_overrides(name: str, refused: list[str]) -> None:
 )
 def test_java_patterns(pattern: str, yes: str, no: str) -> None:
     """What Java writes otherwise means the same."""
-    assert compiled(pattern).fullmatch(yes)
-    assert not compiled(pattern).fullmatch(no)
+    assert compile_java(pattern).fullmatch(yes)
+    assert not compile_java(pattern).fullmatch(no)

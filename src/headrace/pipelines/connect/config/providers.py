@@ -16,7 +16,8 @@ from typing import Final, Protocol
 
 from headrace.errors import ConfigError
 from headrace.java.properties import parse_properties
-from headrace.pipelines.connect.config.patterns import compiled
+from headrace.java.regex import compile_java
+from headrace.pipelines.connect.config.patterns import a_pattern
 from headrace.pipelines.connect.faults import ConfigException
 
 _REFERENCE: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
@@ -116,7 +117,9 @@ def _directories(machine: Machine, parameters: Mapping[str, str]) -> Provider:
 
 
 def _environment(machine: Machine, parameters: Mapping[str, str]) -> Provider:
-    pattern = compiled(parameters.get("allowlist.pattern", ".*"))
+    allowed = parameters.get("allowlist.pattern", ".*")
+    a_pattern("allowlist.pattern", allowed)
+    pattern = compile_java(allowed)
     return EnvironmentProvider(
         {name: value for name, value in machine.variables.items() if pattern.fullmatch(name)}
     )

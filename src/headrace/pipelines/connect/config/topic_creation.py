@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from headrace.java.regex import InvalidJavaRegex, compile_java
 from headrace.pipelines.connect.config.definition import (
     REQUIRED,
     Definition,
@@ -20,7 +21,6 @@ from headrace.pipelines.connect.config.definition import (
     parsed,
     present,
 )
-from headrace.pipelines.connect.config.patterns import compiled
 from headrace.pipelines.connect.faults import ConfigException
 
 PREFIX: Final = "topic.creation."
@@ -113,15 +113,15 @@ def _group(settings: Mapping[str, str], name: str, values: Mapping[str, object])
 def _any(patterns: object) -> re.Pattern[str]:
     """A pattern that matches what one of several does."""
     assert isinstance(patterns, list)
-    return compiled("|".join(patterns)) if patterns else re.compile(r"(?!)")
+    return compile_java("|".join(patterns)) if patterns else re.compile(r"(?!)")
 
 
 def _patterns(name: str, value: object) -> None:
     present(name, value)
     for pattern in value if isinstance(value, list) else ():
         try:
-            compiled(pattern)
-        except re.error as fault:
+            compile_java(pattern)
+        except InvalidJavaRegex as fault:
             reason = f"entry must be a Java-compliant regular expression: {fault}"
             raise ConfigException.of(name, pattern, reason) from None
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from headrace.java.regex import compile_java
 from headrace.pipelines.connect.config import connector as keys
 from headrace.pipelines.connect.config.definition import Found, Key, Kind
 from headrace.pipelines.connect.config.overrides import Policy, refusals
-from headrace.pipelines.connect.config.patterns import compiled
 from headrace.pipelines.connect.config.plugins import Plugin, Plugins, Role, meant
 from headrace.pipelines.connect.config.report import ConfigInfos, report
 from headrace.pipelines.connect.config.transform_keys import predicate_keys, transform_keys
@@ -203,7 +203,7 @@ def _sink_faults(
             f"('topics={shown}') consumed by the connector"
         )
         return [(keys.TOPICS, reason)]
-    if matched and compiled(given[keys.TOPICS_REGEX]).fullmatch(dead_letters):
+    if matched and compile_java(given[keys.TOPICS_REGEX]).fullmatch(dead_letters):
         reason = (
             f"The DLQ topic '{dead_letters}' may not be matched by the regex for the topics "
             f"('topics.regex={given[keys.TOPICS_REGEX]}') consumed by the connector"

@@ -81,14 +81,12 @@ class FileStreamSource(SourceTask):
             self.context.wait(_RETRY_S)
             return
         data = self._more()
-        while True:
-            lines, used = _lines(data, self._settings.rows)
-            if lines is None:
-                break
-            self._at += used
+        used = 0
+        for lines, end in _lines(data, self._settings.rows):
+            self._at += end - used
+            used = end
             yield self._batch(lines)
-            data = data[used:]
-        self._pending = data
+        self._pending = data[used:]
 
     def close(self) -> None:
         if self._file is not None and self._settings.file is not None:
@@ -129,36 +127,38 @@ class FileStreamSource(SourceTask):
         )
 
 
-def _lines(data: bytes, most: int) -> tuple[pa.Array | list[object] | None, int]:
-    """Up to `most` whole lines, and how many bytes they take; None: there is none."""
+def _lines(data: bytes, most: int) -> Iterator[tuple[pa.Array | list[object], int]]:
+    """The whole lines, up to `most` at a time, each time with the place behind the last one."""
     if b"\r" in data:
-        return _lines_of_any_kind(data, most)
+        yield from _lines_of_any_kind(data, most)
+        return
     raw = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(raw == _NEWLINE)[:most]
-    if not len(ends):
-        return None, 0
-    used = int(ends[-1]) + 1
-    text = raw[:used]
-    starts = np.empty(len(ends) + 1, np.int32)
-    starts[0] = 0
-    # Each line is as many bytes further to the left as there were ends before it.
-    starts[1:] = ends - np.arange(len(ends))
-    buffers = [None, pa.py_buffer(starts), pa.py_buffer(text[text != _NEWLINE])]
-    lines = pa.Array.from_buffers(pa.string(), len(ends), buffers)
-    return _checked(lines), used
+    ends = np.flatnonzero(raw == _NEWLINE)
+    for first in range(0, len(ends), most):
+        chosen = ends[first : first + most]
+        begin = int(ends[first - 1]) + 1 if first else 0
+        end = int(chosen[-1]) + 1
+        text = raw[begin:end]
+        starts = np.empty(len(chosen) + 1, np.int32)
+        starts[0] = 0
+        # Each line is as many bytes further to the left as there were ends before it.
+        starts[1:] = chosen - begin - np.arange(len(chosen))
+        buffers = [None, pa.py_buffer(starts), pa.py_buffer(text[text != _NEWLINE])]
+        yield _checked(pa.Array.from_buffers(pa.string(), len(chosen), buffers)), end
 
 
-def _lines_of_any_kind(data: bytes, most: int) -> tuple[list[object] | None, int]:
+def _lines_of_any_kind(data: bytes, most: int) -> Iterator[tuple[list[object], int]]:
     lines: list[object] = []
     used = 0
-    while len(lines) < most:
-        end = _end_of_line(data, used)
-        if end is None:
-            break
+    while (end := _end_of_line(data, used)) is not None:
         stop, following = end
         lines.append(data[used:stop].decode(errors="replace"))
         used = following
-    return lines or None, used
+        if len(lines) == most:
+            yield lines, used
+            lines = []
+    if lines:
+        yield lines, used
 
 
 def _end_of_line(data: bytes, start: int) -> tuple[int, int] | None:

@@ -6,13 +6,13 @@ clients pass over what they do not know.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
 from headrace.client.consuming import Consumption
 from headrace.client.settings import ClientSettings, client_settings
 from headrace.errors import ConfigError
+from headrace.java.regex import compile_java
 from headrace.pipelines.connect.config import connector as keys
 from headrace.pipelines.connect.faults import ConfigException
 from headrace.pipelines.connect.host.output import OutputSettings
@@ -66,7 +66,7 @@ def consumption_of(
     return Consumption(
         properties.get("group.id", f"connect-{name}"),
         tuple(topics) if isinstance(topics, list) else (),
-        re.compile(str(pattern)) if pattern else None,
+        compile_java(str(pattern)) if pattern else None,
         properties.get("isolation.level", "read_uncommitted") == "read_committed",
         properties.get("auto.offset.reset", "earliest"),
         _number(properties, "session.timeout.ms", 45_000),
