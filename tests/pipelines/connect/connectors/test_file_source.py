@@ -72,6 +72,5 @@ def test_a_line_that_no_record_can_hold(tmp_path: Path) -> None:
         file.truncate(300 << 20)
     task = opened(path, Kept(), 10)
     with pytest.raises(ConnectException, match="a line of more than 128 MiB at byte 0"):
-        for _ in range(20):
-            assert list(task.poll()) == []
+        any(list(task.poll()) for _ in range(20))
     task.close()
