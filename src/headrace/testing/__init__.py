@@ -1,6 +1,7 @@
 """For tests, ours and yours: a broker in one line, and an outside world that obeys a test.
 
-`Broker` is a real broker process, `Cluster` several with their ZooKeeper; `VirtualClock` and
+`Broker` is a real broker process, `Cluster` several with their ZooKeeper; `ConnectHarness` drives a
+connector's task; `VirtualClock` and
 `MemoryDisk` stand in for the outside world in tests of code that takes a clock or a disk as an
 argument. `SimulatedLoop` and `SimulatedNetwork` run many programs in one process, on the events of
 a `Schedule` whose order a seed decides; `RandomStreams` are their random numbers.
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headrace.testing.broker import Broker, BrokerFailed
     from headrace.testing.cluster import Cluster, ClusterBroker
+    from headrace.testing.connect_harness import ConnectHarness
     from headrace.testing.memory_disk import MemoryDisk, SimulatedCrash
     from headrace.testing.random_streams import RandomStreams
     from headrace.testing.schedule import Schedule
@@ -25,6 +27,7 @@ __all__ = [
     "BrokerFailed",
     "Cluster",
     "ClusterBroker",
+    "ConnectHarness",
     "MemoryDisk",
     "RandomStreams",
     "Schedule",
@@ -40,6 +43,7 @@ _HOMES = {
     "BrokerFailed": "broker",
     "Cluster": "cluster",
     "ClusterBroker": "cluster",
+    "ConnectHarness": "connect_harness",
     "MemoryDisk": "memory_disk",
     "RandomStreams": "random_streams",
     "Schedule": "schedule",
