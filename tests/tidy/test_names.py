@@ -48,7 +48,7 @@ FOR_TESTS = {
 
 WAITING = {
     **dict.fromkeys(
-        ("ALTERED", "RESET", "code_of", "modifiable", "of_sink", "plugin_of", "set_logger_level"),
+        ("ALTERED", "RESET", "code_of", "modifiable", "of_sink", "set_logger_level"),
         "the REST interface of Connect's workers",
     ),
     **dict.fromkeys(
@@ -59,7 +59,6 @@ WAITING = {
         ),
         "workers of Connect that share connectors",
     ),
-    "transform_of": "transforms in files and packages of others",
 }
 """What is tested and has no caller yet; each entry goes with the first one."""
 

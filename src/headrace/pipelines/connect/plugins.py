@@ -1,22 +1,28 @@
-"""Connectors by the names that configurations give them.
+"""Connectors by the names that configurations give them, and transforms that are functions.
 
 Those of the house are listed without being imported, so that a worker without tasks stays small.
-Others are found by the entry-point group `headrace.connect`, or in a file: `file.py:Class`.
+Others are found by the entry-point group `headrace.connect`, or in a file: `file.py:Class`,
+`file.py:function`.
 """
 
 from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import FunctionType
 from typing import Final, Literal
 
 from headrace.pipelines.connect.faults import ConnectException
 from headrace.pipelines.connect.tasks import Task, connector_of
+from headrace.pipelines.connect.transforms.function import transform_of
+from headrace.pipelines.connect.transforms.named import Plugin as Chained
+from headrace.pipelines.connect.transforms.named import plugin_of
+from headrace.pipelines.connect.transforms.transform import Transform
 from headrace.pipelines.run.loading import NoSuchPipeline, load_pipeline
 
 GROUP: Final = "headrace.connect"
@@ -87,12 +93,36 @@ def plugins() -> list[Plugin]:
 
 
 @cache
-def _installed() -> tuple[Plugin, ...]:
-    """Those of other packages. They are imported: only they know their names."""
-    return tuple(_declared(entry.load()) for entry in entry_points(group=GROUP))
+def _loaded() -> tuple[object, ...]:
+    """What other packages offer. It is imported: only itself knows its names."""
+    return tuple(entry.load() for entry in entry_points(group=GROUP))
 
 
-def _declared(task: type[Task]) -> Plugin:
+def _installed() -> list[Plugin]:
+    return [_declared(each) for each in _loaded() if isinstance(each, type)]
+
+
+def transform(name: str) -> Chained[Transform] | None:
+    """A function as a transform, by its declared name or as `file.py:function`; None if none is."""
+    if ":" in name:
+        return replace(plugin_of(transform_of(_in_file(name))), name=name)
+    functions = [transform_of(each) for each in _loaded() if isinstance(each, FunctionType)]
+    return next((plugin_of(each) for each in functions if name == each.name), None)
+
+
+def transforms(config: Mapping[str, str]) -> list[Chained[Transform]]:
+    """The functions that a connector's settings name as transforms."""
+    named = [
+        value
+        for key, value in config.items()
+        if key.startswith("transforms.") and key.endswith(".type")
+    ]
+    return [found for found in map(transform, named) if found is not None]
+
+
+def _declared(task: object) -> Plugin:
+    if not isinstance(task, type) or not issubclass(task, Task):
+        raise ConnectException(f"{task!r} is not a connector: write a SourceTask or a SinkTask")
     said = connector_of(task)
     return Plugin(
         said.name, said.kind, said.version, task.__module__, task.__qualname__, said.aliases
@@ -116,14 +146,11 @@ def find(name: str) -> Plugin:
     )
 
 
-def _in_file(target: str) -> type[Task]:
+def _in_file(target: str) -> Callable[..., object]:
     try:
-        found = load_pipeline(target, Path.cwd()).function
+        return load_pipeline(target, Path.cwd()).function
     except NoSuchPipeline as fault:
         raise ConnectException(str(fault)) from fault
-    if isinstance(found, type) and issubclass(found, Task):
-        return found
-    raise ConnectException(f"{target} is not a connector: write a SourceTask or a SinkTask")
 
 
 def _names(known: list[Plugin]) -> Iterator[str]:

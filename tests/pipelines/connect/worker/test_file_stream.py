@@ -107,6 +107,35 @@ def test_transforms_and_json(start: Start, bootstrap: str, tmp_path: Path, topic
     assert values(bootstrap, topic, 1) == [b'{"line":"hello","source":"file"}']
 
 
+def test_a_function_in_a_file_is_a_transform(
+    start: Start,
+    bootstrap: str,
+    tmp_path: Path,
+    topic: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "shouting.py").write_text(
+        "from headrace.connect import transform\n"
+        "@transform('acme.Shout')\n"
+        "def shout(record, mark: str = '!'):\n"
+        "    return record.but(value=record.value.upper() + mark)\n"
+    )
+    (tmp_path / "in.txt").write_bytes(b"hello\n")
+    start(
+        SOURCE
+        | {
+            "file": str(tmp_path / "in.txt"),
+            "topic": topic,
+            "transforms": "loud",
+            "transforms.loud.type": "shouting.py:shout",
+            "transforms.loud.mark": "?",
+        }
+    )
+    assert values(bootstrap, topic, 1) == [b"HELLO?"]
+
+
 def json_sink(topic: str, out: Path, **more: str) -> dict[str, str]:
     return SINK | {
         "file": str(out),

@@ -67,7 +67,7 @@ def assembled(spec: TaskSpec, context: LoopContext, clock: Clock) -> Run:
 def _source(spec: TaskSpec, task: SourceTask, context: LoopContext, clock: Clock) -> SourceParts:
     settings = keys.SOURCE.read(spec.config)
     tolerance = Tolerance(_errors(settings), clock, context.wait, str(spec.id))
-    chain = read_chain(spec.config, for_sink=False)
+    chain = read_chain(spec.config, for_sink=False, transforms=plugins.transforms(spec.config))
     converters = _converters(spec)
     admin = connection_of(properties_of("admin", spec.worker, spec.config), f"{spec.id}-admin")
     output = _output(spec, create=TopicCreation(spec.config, admin).create)
@@ -95,7 +95,7 @@ def _sink(spec: TaskSpec, task: SinkTask, context: LoopContext, clock: Clock) ->
         tolerance.drop(failure, f"{read.place} at offset {read.offset}", lambda: repr(read))
 
     properties = properties_of("consumer", spec.worker, spec.config)
-    chain = read_chain(spec.config, for_sink=True)
+    chain = read_chain(spec.config, for_sink=True, transforms=plugins.transforms(spec.config))
     converters = _converters(spec)
     return SinkParts(
         task,

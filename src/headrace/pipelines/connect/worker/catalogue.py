@@ -32,7 +32,8 @@ class Catalogue:
             for each in _CHAINED[role]:
                 if name in (each.name, each.simple_name):
                     return Plugin(each.name, __version__, each.definition)
-            return None
+            own = plugins.transform(name) if role is Role.TRANSFORM else None
+            return None if own is None else Plugin(own.name, __version__, own.definition)
         for converter in _converters(role):
             if name in (converter.java_class, converter.simple_name):
                 return Plugin(converter.java_class, __version__, converter.definition)
