@@ -9,7 +9,7 @@ import json
 from typing import Final
 
 from headrace.cli.connect_worker import serve
-from headrace.cli.failures import Failure, WrongUsage
+from headrace.cli.failures import Failure
 from headrace.cli.small_files import read_properties, read_text
 
 USAGE: Final = (
@@ -24,10 +24,13 @@ def run(words: list[str]) -> int:
         print(USAGE)
         return 0
     if "-daemon" in words:
-        raise WrongUsage("-daemon is not supported", "use your init system, or add & to the line")
+        raise Failure("-daemon is not supported", "use your init system, or add & to the line")
+    wrong = next((word for word in words if word.startswith("-")), None)
+    if wrong is not None:
+        raise Failure(f"connect-standalone has no flag {wrong}", USAGE)
     if not words:
-        raise WrongUsage("no file of the worker's settings is given", USAGE)
-    settings = read_properties(words[0])
+        raise Failure("no file of the worker's settings is given", USAGE)
+    settings = read_properties(words[0], failure=Failure)
     connectors = [(path, read_connector(path)) for path in words[1:]]
     return serve(settings, connectors)
 
@@ -35,9 +38,9 @@ def run(words: list[str]) -> int:
 def read_connector(path: str) -> dict[str, str]:
     """A connector's settings: properties, or JSON as the REST API takes it, or their object."""
     if not path.endswith(".json"):
-        return read_properties(path)
+        return read_properties(path, failure=Failure)
     try:
-        told = json.loads(read_text(path))
+        told = json.loads(read_text(path, failure=Failure))
     except ValueError as fault:
         raise Failure(f"{path} cannot be read as JSON: {fault}", "correct the file") from fault
     if isinstance(told, dict) and isinstance(told.get("config"), dict):
