@@ -62,6 +62,7 @@ def pytest_runtest_makereport(
 def forget_open_call() -> None:
     """Cancel what Spark is doing, and let this thread speak to the JVM over a new connection."""
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
     gateway, context = SparkContext._gateway, SparkContext._active_spark_context
     if gateway is None or context is None:
@@ -72,3 +73,8 @@ def forget_open_call() -> None:
     if connection is not None and connection.socket is not None:
         connection.socket.close()
     context.cancelAllJobs()
+    # The JVM serves each connection in a thread of its own, and each thread has its active session.
+    session = SparkSession._instantiatedSession
+    if session is not None:
+        classes = SparkSession._get_j_spark_session_class(session._jvm)
+        classes.setActiveSession(session._jsparkSession)

@@ -33,6 +33,7 @@ def test_the_next_call_gets_its_own_answer(spark: SparkSession) -> None:
         signal.signal(signal.SIGALRM, before)
         signal.setitimer(signal.ITIMER_REAL, *timer)
     forget_open_call()
+    assert type(spark).getActiveSession() is not None
     assert spark.range(5).count() == 5
     assert [row.id for row in spark.range(2).collect()] == [0, 1]
     assert report.value.__traceback__ is not None
