@@ -68,7 +68,12 @@ def _worker(target: Target, offsets: str) -> dict[str, str]:
 @app.command("plugins", epilog="Example: headrace connect plugins -o json")
 def list_plugins(output: OutputOption = Output.TABLE) -> None:
     """List the connectors that can be named, those of installed packages included."""
-    from headrace.pipelines.connect.plugins import plugins
+    from headrace.cli.connect_worker import needs_extra
+
+    try:
+        from headrace.pipelines.connect.plugins import plugins
+    except ModuleNotFoundError as missing:
+        raise needs_extra(missing) from missing
 
     rows = [{"class": each.name, "type": each.kind, "version": each.version} for each in plugins()]
     emit_rows(rows, output, _COLUMNS)

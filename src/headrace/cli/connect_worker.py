@@ -27,13 +27,24 @@ class NotCreated(Failure):
     exit_code = _NOT_CREATED
 
 
+def needs_extra(missing: ModuleNotFoundError) -> Failure:
+    """What to tell somebody who has installed Headrace without Connect."""
+    return Failure(
+        f"Connect needs the package {missing.name}",
+        'pip install "headrace[connect]"; in a clone: make setup-dev',
+    )
+
+
 def serve(settings: Mapping[str, str], connectors: Iterable[tuple[str, Mapping[str, str]]]) -> int:
     """Run connectors, each with where its settings are from, until a signal comes."""
-    from headrace.pipelines.connect.faults import ConfigException, ConnectException
-    from headrace.pipelines.connect.group.protocol import TaskId
-    from headrace.pipelines.connect.state.records import State
-    from headrace.pipelines.connect.worker.standalone import Standalone
-    from headrace.runtime.clock import SystemClock
+    try:
+        from headrace.pipelines.connect.faults import ConfigException, ConnectException
+        from headrace.pipelines.connect.group.protocol import TaskId
+        from headrace.pipelines.connect.state.records import State
+        from headrace.pipelines.connect.worker.standalone import Standalone
+        from headrace.runtime.clock import SystemClock
+    except ModuleNotFoundError as missing:
+        raise needs_extra(missing) from missing
 
     level = logging.DEBUG if DEBUG.get() else logging.WARNING
     logging.basicConfig(stream=sys.stderr, level=level, format="%(message)s")
