@@ -17,6 +17,7 @@ from headrace.client.settings import client_settings
 from headrace.errors import HeadraceError
 from headrace.records.batch import split_batches
 from headrace.records.record import iterate
+from headrace.testing import Broker
 from headrace.types import TopicPartition
 from tests.client.batches import create_topic, payload
 
@@ -26,7 +27,8 @@ class Reader(threading.Thread):
 
     def __init__(self, bootstrap: str, group: str, *topics: str, **options: object) -> None:
         super().__init__(daemon=True)
-        settings, _ = client_settings({"bootstrap.servers": bootstrap})
+        patience = {"default.api.timeout.ms": str(options.pop("api_timeout_ms", 60_000))}
+        settings, _ = client_settings({"bootstrap.servers": bootstrap, **patience})
         wanted = {"heartbeat_interval_ms": 100, "max_wait_ms": 50, "metadata_max_age_ms": 200}
         self.consumer = GroupConsumer(
             settings,
@@ -38,6 +40,7 @@ class Reader(threading.Thread):
         self.begins_at: dict[TopicPartition, int] = {}
         self.read: list[tuple[TopicPartition, int]] = []
         self.faults: list[HeadraceError] = []
+        self.faults_seen = 0
         self.changed = threading.Condition()
         self.owned: set[TopicPartition] = set()
         self._stopping = threading.Event()
@@ -54,6 +57,10 @@ class Reader(threading.Thread):
                 self.changed.notify_all()
 
     def _poll(self) -> None:
+        if self.consumer.fault is not None:
+            with self.changed:
+                self.faults_seen += 1
+                self.changed.notify_all()
         for place, offset, fetched in self.consumer.poll(wait_s=0.05):
             assert fetched is not None
             batches = split_batches(fetched.records, allow_partial_tail=True)
@@ -227,3 +234,25 @@ def test_without_a_policy_it_says_what_is_missing(
     made.until(lambda: bool(made.faults))
     assert isinstance(made.faults[0], NoOffset)
     assert "auto.offset.reset" in str(made.faults[0])
+
+
+def test_an_outage_is_waited_out(open_cluster: Callable[..., Cluster], fresh_name: str) -> None:
+    """However long it lasts: calls give up after half a second here, the consumer does not."""
+    with Broker({"group.initial.rebalance.delay.ms": "0"}) as broker:
+        cluster = open_cluster(broker.bootstrap_servers)
+        topic = create_topic(cluster, f"o-{fresh_name}", 1, {})
+        write(cluster, topic, 1, 3)
+        made = Reader(broker.bootstrap_servers, fresh_name, topic, api_timeout_ms=500)
+        made.start()
+        try:
+            made.until(lambda: len(made.read) == 3)
+            broker.kill()
+            for _ in range(4):
+                outage = made.faults_seen
+                made.until(lambda seen=outage: made.faults_seen > seen)  # type: ignore[misc]
+            broker.restart()
+            write(open_cluster(broker.bootstrap_servers), topic, 1, 2)
+            made.until(lambda: len(made.read) == 5)
+        finally:
+            made.stop()
+        assert made.faults == []

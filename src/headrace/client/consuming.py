@@ -24,6 +24,7 @@ from headrace.client.group_offsets import commit_offsets, committed_offsets
 from headrace.client.membership import Assignment, GroupMember, GroupProtocol
 from headrace.client.offsets import EARLIEST, LATEST, list_offsets
 from headrace.client.reading import PartitionsReader, Read
+from headrace.client.retrying import OUTAGE
 from headrace.client.settings import ClientSettings
 from headrace.errors import Error, HeadraceError
 from headrace.types import TopicPartition
@@ -93,6 +94,7 @@ class GroupConsumer:
         )
         self._seen: dict[str, int] | None = None
         self._look_at = 0.0
+        self._outage: HeadraceError | None = None
         self._member_id = ("", -1)
         # Between the two threads, under the condition's lock.
         self._changed = threading.Condition()
@@ -133,10 +135,11 @@ class GroupConsumer:
     @property
     def fault(self) -> HeadraceError | None:
         """Why something cannot be read at the moment."""
-        return self._reader.fault
+        return self._outage or self._reader.fault
 
     def poll(self, *, wait_s: float = 0.5) -> list[Read]:
         """What came. `advance` says where to go on; what is not advanced comes again."""
+        self._outage = None
         self._look()
         self._follow()
         if not self._reader.positions:
@@ -192,7 +195,12 @@ class GroupConsumer:
                 self._must_give_up = False
                 self._changed.notify_all()
         if given is not None:
-            self._take(given)
+            try:
+                self._take(given)
+            except OUTAGE as fault:
+                self._outage = fault
+                with self._changed:
+                    self._given = self._given or given
 
     def _give_up(self, tell: Callable[[Collection[TopicPartition]], None]) -> None:
         places = list(self._reader.positions)
@@ -238,16 +246,25 @@ class GroupConsumer:
         return {place: each.offset for place, each in found.items()}
 
     def _reset(self, place: TopicPartition) -> None:
-        for found, offset in self._begin([place]).items():
-            self._reader.advance(found, offset)
+        try:
+            for found, offset in self._begin([place]).items():
+                self._reader.advance(found, offset)
+        except OUTAGE as fault:
+            self._outage = fault  # it is asked for again, and reset then
 
     def _look(self) -> None:
-        """See whether the topics are still what they were; if not, the group shares anew."""
+        """Refresh the topics; if they have changed, the member joins again."""
         now = time.monotonic()
         if now < self._look_at:
             return
         names, pattern = self._wanted.topics, self._wanted.pattern
-        known = self.cluster.topics(None if pattern is not None else names)
+        try:
+            known = self.cluster.topics(None if pattern is not None else names)
+        except OUTAGE as fault:
+            if self._seen is None:
+                raise  # it never worked: the address may be wrong
+            self._outage = fault
+            return
         seen = {
             name: len(topic.partitions)
             for name, topic in known.items()

@@ -17,7 +17,7 @@ from headrace.client.cluster import Cluster, Route
 from headrace.client.connection import Reply
 from headrace.client.faults import BrokerRefused, UnknownTopic
 from headrace.client.fetching import FetchedSlice, slice_of
-from headrace.client.retrying import PASSING
+from headrace.client.retrying import OUTAGE, PASSING
 from headrace.errors import Error, HeadraceError
 from headrace.types import ZERO_UUID, TopicPartition
 from headrace.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
@@ -83,6 +83,9 @@ class PartitionsReader:
             except UnknownTopic as fault:
                 self.fault = fault
                 continue
+            except OUTAGE as fault:
+                self.fault = fault
+                break  # the others would wait as long
             by_leader[route.leader][place] = route
         for leader, routes in by_leader.items():
             if leader not in self._asked:

@@ -11,11 +11,14 @@ from random import SystemRandom
 from typing import Final
 
 from headrace.client.connection import ConnectionLost, Unreachable
-from headrace.client.faults import BrokerRefused, TimedOut
+from headrace.client.faults import BrokerRefused, NoBroker, TimedOut
 from headrace.client.settings import ClientSettings
 
 PASSING: Final = (ConnectionLost, Unreachable, BrokerRefused)
 """What an attempt may fail with and be repeated; `Deadline.rest` tells which refusals pass."""
+
+OUTAGE: Final = (TimedOut, NoBroker)
+"""What a call ends with when no broker could be used for its whole time; the next one may work."""
 
 _JITTER: Final = 0.2
 _CHANCE: Final = SystemRandom()

@@ -43,7 +43,7 @@ class ConnectHarness:
         self.refused: dict[int, str] = {}
         """The offsets of rows that a sink has refused, with its reasons."""
         self.reconfigured = 0
-        """How often the task has asked for its work to be divided anew."""
+        """How often the task has asked for new task settings."""
         self._kept: list[tuple[Position, Position]] = []
         self._next: dict[Partition, int] = {}
         self._running = self._opened()
@@ -95,7 +95,7 @@ class ConnectHarness:
         return dict(self._next) if lowered is None else lowered
 
     def restart(self) -> None:
-        """End the task without a word, and begin anew where its offsets are."""
+        """Close the task and start another from the offsets that are kept."""
         self._running.close()
         self._next.clear()
         self._running = self._opened()

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from headrace.pipelines.connect import plugins
+from headrace.pipelines.connect.config.plugins import Role
 from headrace.pipelines.connect.faults import ConnectException
 from headrace.pipelines.connect.tasks import connector_of
+from headrace.pipelines.connect.worker.catalogue import Catalogue
 
 
 @pytest.mark.parametrize("plugin", plugins.BUILT_IN, ids=lambda plugin: plugin.task)
@@ -42,3 +44,22 @@ def test_a_class_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         plugins.find("own_connector.py:NotOne")
     with pytest.raises(ConnectException, match="there is no file"):
         plugins.find("other.py:Own")
+    (tmp_path / "plain_task.py").write_text(
+        "from headrace.connect import SourceTask\nclass Bare(SourceTask): ...\n"
+        "def plain(record): ...\n"
+    )
+    with pytest.raises(ConnectException, match="put @source"):
+        plugins.find("plain_task.py:Bare")
+    with pytest.raises(ConnectException, match="put @transform"):
+        plugins.transform("plain_task.py:plain")
+
+
+def test_why_a_file_cannot_be_imported_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also by the validation of a connector's settings."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "halfway.py").write_text("import no_such_package_here\n")
+    with pytest.raises(ConnectException, match="no_such_package_here"):
+        Catalogue().find(Role.CONNECTOR, "halfway.py:Own")

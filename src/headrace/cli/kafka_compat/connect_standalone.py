@@ -19,7 +19,7 @@ USAGE: Final = (
 
 
 def run(words: list[str]) -> int:
-    """Run until it is told to stop."""
+    """Run until SIGINT or SIGTERM."""
     if "--help" in words:
         print(USAGE)
         return 0

@@ -105,7 +105,10 @@ def _installed() -> list[Plugin]:
 def transform(name: str) -> Chained[Transform] | None:
     """A function as a transform, by its declared name or as `file.py:function`; None if none is."""
     if ":" in name:
-        return replace(plugin_of(transform_of(_in_file(name))), name=name)
+        try:
+            return replace(plugin_of(transform_of(_in_file(name))), name=name)
+        except TypeError as fault:
+            raise ConnectException(str(fault)) from fault
     functions = [transform_of(each) for each in _loaded() if isinstance(each, FunctionType)]
     return next((plugin_of(each) for each in functions if name == each.name), None)
 
@@ -123,7 +126,10 @@ def transforms(config: Mapping[str, str]) -> list[Chained[Transform]]:
 def _declared(task: object) -> Plugin:
     if not isinstance(task, type) or not issubclass(task, Task):
         raise ConnectException(f"{task!r} is not a connector: write a SourceTask or a SinkTask")
-    said = connector_of(task)
+    try:
+        said = connector_of(task)
+    except TypeError as fault:
+        raise ConnectException(str(fault)) from fault
     return Plugin(
         said.name, said.kind, said.version, task.__module__, task.__qualname__, said.aliases
     )

@@ -27,10 +27,10 @@ class TaskContext(Protocol):
     task: int
 
     def wait(self, seconds: float) -> bool:
-        """Rest, but not beyond a wish to stop; true if the task shall stop."""
+        """Wait, but no longer than until the task must stop; true if it must."""
 
     def reconfigure(self) -> None:
-        """Ask for new task settings, because the connector's work is to be divided anew."""
+        """Ask for new task settings, because the connector has other work now."""
 
     def seek(self, offsets: Mapping[Partition, int]) -> None:
         """Sinks: read these partitions on from these offsets."""

@@ -20,6 +20,7 @@ from headrace.pipelines.connect.host.clients import (
     connection_of,
     consumption_of,
     output_of,
+    producer_connection_of,
     properties_of,
 )
 from headrace.pipelines.connect.host.dead_letters import DeadLetters
@@ -154,7 +155,7 @@ def _converter(spec: TaskSpec, name: str) -> Named:
 
 def _output(spec: TaskSpec, suffix: str = "", create: Create = lambda topic: False) -> Output:
     properties = properties_of("producer", spec.worker, spec.config)
-    cluster = Cluster(connection_of(properties, f"connector-producer-{spec.id}{suffix}"))
+    cluster = Cluster(producer_connection_of(properties, f"connector-producer-{spec.id}{suffix}"))
     settings = output_of(properties)
     producer = RawProducer(cluster, max_request_bytes=settings.request_bytes)
     return Output(cluster, producer, settings, create)

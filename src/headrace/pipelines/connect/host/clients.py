@@ -19,6 +19,7 @@ from headrace.pipelines.connect.host.output import OutputSettings
 from headrace.records.compression import codec_named
 
 _BATCH_BYTES: Final = 256 << 10
+_FOR_EVER_MS: Final = 2**31 - 1
 
 
 def properties_of(
@@ -44,6 +45,12 @@ def connection_of(properties: Mapping[str, str], client_id: str) -> ClientSettin
     return settings
 
 
+def producer_connection_of(properties: Mapping[str, str], client_id: str) -> ClientSettings:
+    """How a producer reaches it: it waits out an outage, unless it was told not to."""
+    patience = properties.get("delivery.timeout.ms", str(_FOR_EVER_MS))
+    return connection_of({"default.api.timeout.ms": patience, **properties}, client_id)
+
+
 def output_of(properties: Mapping[str, str]) -> OutputSettings:
     """How records are written."""
     try:
@@ -65,17 +72,17 @@ def consumption_of(
     pattern = settings[keys.TOPICS_REGEX]
     return Consumption(
         properties.get("group.id", f"connect-{name}"),
-        tuple(topics) if isinstance(topics, list) else (),
-        compile_java(str(pattern)) if pattern else None,
-        properties.get("isolation.level", "read_uncommitted") == "read_committed",
-        properties.get("auto.offset.reset", "earliest"),
-        _number(properties, "session.timeout.ms", 45_000),
-        _number(properties, "heartbeat.interval.ms", 3_000),
-        _number(properties, "max.poll.interval.ms", 300_000),
-        _number(properties, "metadata.max.age.ms", 300_000),
-        _number(properties, "fetch.max.wait.ms", 500),
-        _number(properties, "max.partition.fetch.bytes", 1 << 20),
-        _number(properties, "fetch.max.bytes", 16 << 20),
+        topics=tuple(topics) if isinstance(topics, list) else (),
+        pattern=compile_java(str(pattern)) if pattern else None,
+        read_committed=properties.get("isolation.level") == "read_committed",
+        reset=properties.get("auto.offset.reset", "earliest"),
+        session_timeout_ms=_number(properties, "session.timeout.ms", 45_000),
+        heartbeat_interval_ms=_number(properties, "heartbeat.interval.ms", 3_000),
+        rebalance_timeout_ms=_number(properties, "max.poll.interval.ms", 300_000),
+        metadata_max_age_ms=_number(properties, "metadata.max.age.ms", 300_000),
+        max_wait_ms=_number(properties, "fetch.max.wait.ms", 500),
+        partition_bytes=_number(properties, "max.partition.fetch.bytes", 1 << 20),
+        max_bytes=_number(properties, "fetch.max.bytes", 16 << 20),
     )
 
 

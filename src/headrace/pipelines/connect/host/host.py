@@ -1,4 +1,4 @@
-"""Tasks in threads. What becomes of each is told as a state, with a trace if it failed."""
+"""Tasks in threads. The state of each is reported, with a trace if it failed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOG: Final = logging.getLogger(__name__)
 OnState = Callable[[TaskId, State, str | None], None]
 """Hears of a task's states in the task's thread; a trace comes with FAILED."""
 OnReconfigure = Callable[[str], None]
-"""Hears that a connector's work is to be divided anew."""
+"""Called when a connector asks for new task settings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ class LoopContext:
         self._on_reconfigure = on_reconfigure
 
     def wait(self, seconds: float) -> bool:
-        """Rest, but not beyond a wish to stop; true if the task shall stop."""
+        """Wait, but no longer than until the task must stop; true if it must."""
         return self.stopping.wait(seconds)
 
     def reconfigure(self) -> None:

@@ -45,7 +45,7 @@ class Failure:
 
 
 class RecordFailed(Exception):
-    """Carries a failure to whoever knows the record."""
+    """A step failed for a record; the caller knows which record it was."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(str(failure.fault))

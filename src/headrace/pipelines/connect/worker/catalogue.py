@@ -52,6 +52,8 @@ def _connector(name: str) -> Plugin | None:
     try:
         listed = plugins.find(name)
     except ConnectException:
+        if ":" in name:
+            raise  # it says why the file cannot be used
         return None
     definition = connector_of(listed.load()).settings.definition
     return Plugin(listed.name, listed.version, definition, is_source=listed.kind == "source")

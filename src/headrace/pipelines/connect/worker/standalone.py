@@ -7,6 +7,7 @@ A task that fails is left alone; the others go on.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,11 @@ from headrace.pipelines.connect.config.providers import configured, resolved
 from headrace.pipelines.connect.config.report import faults
 from headrace.pipelines.connect.config.validate import validate
 from headrace.pipelines.connect.config.worker import standalone
-from headrace.pipelines.connect.faults import AlreadyExistsException, ConfigException
+from headrace.pipelines.connect.faults import (
+    AlreadyExistsException,
+    ConfigException,
+    ConnectException,
+)
 from headrace.pipelines.connect.group.protocol import TaskId
 from headrace.pipelines.connect.host.assembly import TaskSpec
 from headrace.pipelines.connect.host.host import Host, OnState
@@ -30,6 +35,7 @@ from headrace.pipelines.connect.worker.machine import this_machine
 from headrace.pipelines.connect.worker.offset_file import OffsetFile
 from headrace.runtime.clock import Clock
 
+_LOG: Final = logging.getLogger(__name__)
 OFFSET_FILE: Final = "offset.storage.file.filename"
 
 
@@ -101,12 +107,16 @@ class Standalone:
         return started
 
     def _divide_anew(self, name: str) -> None:
-        """A connector has seen that its work is another: its tasks begin anew."""
+        """Restart a connector's tasks with new settings."""
         thread = threading.Thread(target=self._restart, args=(name,), daemon=True)
         thread.start()
 
     def _restart(self, name: str) -> None:
-        divided = self._divided(self._connectors[name])
+        try:
+            divided = self._divided(self._connectors[name])
+        except (ConfigException, ConnectException) as fault:
+            _LOG.error("connector %s keeps its tasks as they are: %s", name, fault)
+            return
         before = [task for task in self._host.tasks if task.connector == name]
         self._host.stop(before, self._stop_timeout_s)
         self._start(name, divided)
