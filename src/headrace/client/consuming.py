@@ -143,9 +143,7 @@ class GroupConsumer:
         self._look()
         self._follow()
         if not self._reader.positions:
-            with self._changed:
-                self._changed.wait_for(self._has_news, wait_s)
-            self._follow()
+            self._idle(wait_s)
             return []
         found = []
         for read in self._reader.poll():
@@ -154,6 +152,13 @@ class GroupConsumer:
             else:
                 self._reset(read.place)
         return found
+
+    def stay(self, *, wait_s: float = 0.5) -> None:
+        """Remain a member for a while without reading; rebalances are followed as in `poll`."""
+        self._outage = None
+        self._look()
+        self._follow()
+        self._idle(wait_s)
 
     def advance(self, place: TopicPartition, offset: int) -> None:
         """Go on with `offset`; also to go back to it."""
@@ -180,6 +185,11 @@ class GroupConsumer:
             self._member.close()
             self._of_member.close()
             self.cluster.close()
+
+    def _idle(self, wait_s: float) -> None:
+        with self._changed:
+            self._changed.wait_for(self._has_news, wait_s)
+        self._follow()
 
     def _has_news(self) -> bool:
         return self._must_give_up or self._was_expelled or self._given is not None

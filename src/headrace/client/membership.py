@@ -60,6 +60,19 @@ class GroupProtocol:
     rebalance_timeout_ms: int = 10_000
 
 
+class Members(dict[str, bytes]):
+    """The metadata of every member of a generation, for the leader: under the protocol that all
+    offered, as `member_id` of `generation`."""
+
+    def __init__(
+        self, metadata: Mapping[str, bytes], *, generation: int, member_id: str, protocol: str
+    ) -> None:
+        super().__init__(metadata)
+        self.generation = generation
+        self.member_id = member_id
+        self.protocol = protocol
+
+
 class Assignment(NamedTuple):
     """What this member was told, in which generation, and under which name it is known."""
 
@@ -71,8 +84,10 @@ class Assignment(NamedTuple):
 class GroupMember:
     """Start it, and it stays in the group until it is closed.
 
-    `assign` is called in the member that the coordinator made the leader of the group: it gets the
-    metadata of every member and returns the assignment of each. `may_rejoin` is asked before a
+    `metadata` is what it says of itself when it joins: of the one protocol that it speaks, or of
+    several by name, the preferred one first. `assign` is called in the member that the coordinator
+    made the leader of the group: it gets the metadata of every member and returns the assignment
+    of each. `may_rejoin` is asked before a
     member gives up its assignment for the next one; it may wait that long and say no, and is asked
     again for as long as the rebalance lets it.
     """
@@ -82,8 +97,8 @@ class GroupMember:
         settings: ClientSettings,
         protocol: GroupProtocol,
         *,
-        metadata: Callable[[], bytes],
-        assign: Callable[[Mapping[str, bytes]], Mapping[str, bytes]],
+        metadata: Callable[[], bytes | Mapping[str, bytes]],
+        assign: Callable[[Members], Mapping[str, bytes]],
         on_assigned: Callable[[Assignment], None],
         on_lost: Callable[[], None],
         may_rejoin: Callable[[float], bool] = lambda wait_s: True,
@@ -104,6 +119,7 @@ class GroupMember:
         self._heard = 0.0
         self._closing = threading.Event()
         self._joins_anew = threading.Event()
+        self._woken = threading.Event()
         self._thread = threading.Thread(
             target=self._run, name=f"member of {protocol.group}", daemon=True
         )
@@ -120,10 +136,12 @@ class GroupMember:
     def rejoin(self) -> None:
         """Join again soon, because the metadata has changed."""
         self._joins_anew.set()
+        self._woken.set()
 
     def close(self, timeout_s: float = 5.0) -> None:
         """Leave the group, so that the others need not wait for the session to end."""
         self._closing.set()
+        self._woken.set()
         if self._thread.is_alive():
             self._thread.join(timeout_s)
 
@@ -149,8 +167,14 @@ class GroupMember:
         wait_s = protocol.rebalance_timeout_ms / 1000 + _MARGIN_S
         joined = self._ask_to_join(wait_s)
         assignments: list[SyncGroupRequestAssignment] = []
+        chosen = joined.protocol_name or protocol.protocol_name
         if joined.leader == joined.member_id:
-            members = {member.member_id: bytes(member.metadata) for member in joined.members}
+            members = Members(
+                {member.member_id: bytes(member.metadata) for member in joined.members},
+                generation=joined.generation_id,
+                member_id=joined.member_id,
+                protocol=chosen,
+            )
             assignments = [
                 SyncGroupRequestAssignment(member_id=member_id, assignment=data)
                 for member_id, data in self._assign(members).items()
@@ -161,7 +185,7 @@ class GroupMember:
                 generation_id=joined.generation_id,
                 member_id=joined.member_id,
                 protocol_type=protocol.protocol_type,
-                protocol_name=protocol.protocol_name,
+                protocol_name=chosen,
                 assignments=assignments,
             ),
             wait_s,
@@ -176,6 +200,7 @@ class GroupMember:
 
     def _ask_to_join(self, wait_s: float) -> JoinGroupResponse:
         protocol = self._protocol
+        self._joins_anew.clear()  # what is said from here on is new enough
         while True:
             answer: JoinGroupResponse = self._call(
                 JoinGroupRequest(
@@ -184,11 +209,7 @@ class GroupMember:
                     rebalance_timeout_ms=protocol.rebalance_timeout_ms,
                     member_id=self._member_id,
                     protocol_type=protocol.protocol_type,
-                    protocols=[
-                        JoinGroupRequestProtocol(
-                            name=protocol.protocol_name, metadata=self._metadata()
-                        )
-                    ],
+                    protocols=self._offered(),
                 ),
                 wait_s,
             )
@@ -199,6 +220,13 @@ class GroupMember:
             self._member_id = answer.member_id
             return answer
 
+    def _offered(self) -> list[JoinGroupRequestProtocol]:
+        told = self._metadata()
+        by_name = {self._protocol.protocol_name: told} if isinstance(told, bytes) else told
+        return [
+            JoinGroupRequestProtocol(name=name, metadata=data) for name, data in by_name.items()
+        ]
+
     def _stay(self) -> None:
         """Heartbeats until there is a reason to join again."""
         interval_s = self._protocol.heartbeat_interval_ms / 1000
@@ -208,7 +236,7 @@ class GroupMember:
             member_id=self._member_id,
         )
         leaves_at: float | None = None
-        while not self._closing.wait(0.0 if leaves_at else interval_s):
+        while not self._rested(0.0 if leaves_at else interval_s):
             answer = self._call(request, self._protocol.session_timeout_ms / 1000)
             if answer.error_code != Error.REBALANCE_IN_PROGRESS:
                 self._check(answer.error_code, "a heartbeat")
@@ -217,8 +245,13 @@ class GroupMember:
                 # The coordinator waits that long for members that still have something to do.
                 leaves_at = leaves_at or self._heard + self._protocol.rebalance_timeout_ms / 1000
                 if self._may_rejoin(interval_s) or self._heard >= leaves_at:
-                    self._joins_anew.clear()
                     return
+
+    def _rested(self, seconds: float) -> bool:
+        """Wait for the next heartbeat, or until there is a reason to hurry; true: to leave."""
+        self._woken.wait(seconds)
+        self._woken.clear()
+        return self._closing.is_set()
 
     def _leave(self) -> None:
         if not self._member_id:
