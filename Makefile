@@ -93,9 +93,9 @@ docs-test: setup-dev ## Run every shell and Python block of README and guides; A
 lock: setup ## Recompute the pinned requirements.
 	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 requirements/uv.in -o requirements/uv.txt
 	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 requirements/build.in -o requirements/build.txt
-	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml -o requirements/main.txt
-	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml --extra cluster --extra spark --extra plot -o requirements/spark.txt
-	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml --extra cluster --extra spark --extra plot --extra connect --group dev -o requirements/dev.txt
+	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml --extra cluster --extra spark --extra plot --extra connect --extra lake --group dev -o requirements/dev.txt
+	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml -c requirements/dev.txt -o requirements/main.txt
+	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml --extra cluster --extra spark --extra plot -c requirements/dev.txt -o requirements/spark.txt
 	$(UV) pip compile -q --generate-hashes --no-header --no-annotate --universal --python-version 3.11 --group docs -o requirements/docs.txt
 
 clean: ## Remove what the targets above created.

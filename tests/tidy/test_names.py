@@ -46,22 +46,6 @@ FOR_TESTS = {
     "write_at": "damages a file",
 }
 
-WAITING = {
-    **dict.fromkeys(
-        ("ALTERED", "RESET", "code_of", "modifiable", "of_sink", "set_logger_level"),
-        "the REST interface of Connect's workers",
-    ),
-    **dict.fromkeys(
-        (
-            *("StatusLog", "connector_status", "task_status", "topic_status", "state_topic"),
-            *("configure_tasks", "held_after", "own_client", "patched", "plan_restart"),
-            *("restart_task", "wants_session_key"),
-        ),
-        "workers of Connect that share connectors",
-    ),
-}
-"""What is tested and has no caller yet; each entry goes with the first one."""
-
 # Two ends of one thing, or the same thing for two readers. Messages have the names of Kafka's
 # schemas, and every API has its own.
 SHARED = {
@@ -121,9 +105,8 @@ def test_no_dead_names() -> None:
     dead = {
         name for name, count in defined.items() if not name.startswith("_") and words[name] <= count
     }
-    known = CALLED_FROM_OUTSIDE.keys() | FOR_TESTS.keys() | WAITING.keys()
+    known = CALLED_FROM_OUTSIDE.keys() | FOR_TESTS.keys()
     assert sorted(dead - known) == []
-    assert sorted(WAITING.keys() - dead) == []
 
 
 def test_the_glossary_names_what_exists() -> None:
