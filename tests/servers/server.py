@@ -33,13 +33,14 @@ class Server:
     env: Mapping[str, str]
     user: str | None
     process: subprocess.Popen[bytes] | None = None
+    start_timeout_s: float = START_TIMEOUT_SECONDS
 
     def start(self) -> None:
         """Run the server until it answers; AssertionError with its last words if it ends."""
         self.log.write_bytes(b"")
         with self.log.open("ab") as out:
             self.process = spawn(self.command, stdout=out, stderr=out, env=self.env, user=self.user)
-        deadline = time.monotonic() + START_TIMEOUT_SECONDS
+        deadline = time.monotonic() + self.start_timeout_s
         while self.ready not in (said := self.log.read_text(errors="replace")):
             assert self.process.poll() is None, said[-3000:]
             assert time.monotonic() < deadline, said[-3000:]
