@@ -57,6 +57,7 @@ class FileSourceSettings(Config):
     version="4.3.0",
     settings=FileSourceSettings,
     aliases=("FileStreamSourceConnector", "FileStreamSource"),
+    exactly_once=True,
 )
 class FileStreamSource(SourceTask):
     """One task reads one file."""

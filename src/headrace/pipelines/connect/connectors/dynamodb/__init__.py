@@ -1,0 +1,1 @@
+"""DynamoDB: the changes of tables, from their streams."""

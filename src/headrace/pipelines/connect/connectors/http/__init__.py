@@ -1,0 +1,1 @@
+"""HTTP: answers of an interface into topics, and records of topics as requests."""

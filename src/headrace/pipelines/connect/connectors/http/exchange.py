@@ -1,0 +1,66 @@
+"""Requests by urllib3, and which failures may pass. Knows nothing of records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import urllib3
+from urllib3.exceptions import HTTPError
+
+from headrace.pipelines.connect.connectors.http.settings import HttpSettings
+
+_SHOWN: Final = 300
+
+
+class HttpFault(Exception):
+    """A request without a good answer; `passing` if it may have one later."""
+
+    def __init__(self, reason: str, *, passing: bool) -> None:
+        super().__init__(reason)
+        self.passing = passing
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request."""
+
+    method: str
+    url: str
+    body: bytes = b""
+
+
+class Exchange:
+    """A client with the connector's headers and time-outs."""
+
+    def __init__(self, settings: HttpSettings) -> None:
+        self._headers: Mapping[str, str] = settings.headers()
+        self._retried = settings.retried()
+        timeout = urllib3.Timeout(
+            connect=settings.connect_timeout_ms / 1000, read=settings.request_timeout_ms / 1000
+        )
+        self._pool = urllib3.PoolManager(timeout=timeout, retries=False)
+
+    def ask(self, request: Ask) -> bytes:
+        """The body of the answer; HttpFault unless its status is between 200 and 399."""
+        where = f"{request.method} {request.url}"
+        try:
+            answer = self._pool.request(
+                request.method,
+                request.url,
+                body=request.body or None,
+                headers=self._headers,
+                redirect=True,
+            )
+        except HTTPError as fault:
+            raise HttpFault(f"{where} has no answer: {fault}", passing=True) from fault
+        if answer.status < 400:
+            return answer.data
+        said = answer.data[:_SHOWN].decode(errors="replace")
+        passing = any(answer.status in statuses for statuses in self._retried)
+        raise HttpFault(f"{where} is answered with {answer.status}: {said}", passing=passing)
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._pool.clear()

@@ -1,0 +1,1 @@
+"""MQTT: messages of a server into topics, and records of topics as messages."""

@@ -1,0 +1,1 @@
+"""Redis: records as keys, lists and streams, and streams as records."""

@@ -1,0 +1,1 @@
+"""Search: records as documents of Elasticsearch or OpenSearch."""
