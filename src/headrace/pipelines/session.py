@@ -80,8 +80,8 @@ def session(
     if is_remote(chosen):
         return _connect(spark_session, name, str(chosen), given)
     builder = spark_session.builder.appName(name)
-    starts_here = not _is_running() and is_local(chosen)
-    if not _is_running():
+    starts_here = not is_running() and is_local(chosen)
+    if not is_running():
         _prepare_environment(chosen, os.environ)
         given = start_settings(chosen, given, connector, ui=ui, spark_version=_spark_version())
     for key, value in given.items():
@@ -223,7 +223,10 @@ def _spark_version() -> str:
     return pyspark.__version__
 
 
-def _is_running() -> bool:
+def is_running() -> bool:
+    """Whether this process has a session already, whoever began it."""
+    if "pyspark" not in sys.modules:
+        return False
     from pyspark import SparkContext
 
     return SparkContext._active_spark_context is not None

@@ -27,6 +27,7 @@ def test_a_name_that_nobody_has() -> None:
         plugins.find("JdbcSinc")
 
 
+@pytest.mark.spec("book2:C-12")
 def test_a_class_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

@@ -7,6 +7,7 @@ every other fault of a record is a matter of `errors.tolerance`.
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import ClassVar
 
 _CONNECT = "org.apache.kafka.connect.errors."
@@ -64,6 +65,16 @@ class RebalanceNeededException(ConnectException):
     """The cluster is about to rebalance; the same request may succeed afterwards."""
 
     java_class = "org.apache.kafka.connect.runtime.distributed.RebalanceNeededException"
+
+
+class ConnectRestException(ConnectException):
+    """A request that is answered with this code of HTTP."""
+
+    java_class = "org.apache.kafka.connect.runtime.rest.errors.ConnectRestException"
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class ConfigException(Exception):

@@ -1,15 +1,16 @@
 """Connectors by the names that configurations give them, and transforms that are functions.
 
 Those of the house are listed without being imported, so that a worker without tasks stays small.
-Others are found by the entry-point group `headrace.connect`, or in a file: `file.py:Class`,
-`file.py:function`.
+Others are found by the entry-point group `headrace.connect`, in a file (`file.py:Class`,
+`file.py:function`), or in jars of `plugin.path`. A Java connector that the house has one of its own
+for is meant by `java:` before its name.
 """
 
 from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
@@ -17,7 +18,9 @@ from pathlib import Path
 from types import FunctionType
 from typing import Final, Literal
 
+from headrace.pipelines.connect.config.plugins import Role
 from headrace.pipelines.connect.faults import ConnectException
+from headrace.pipelines.connect.java.found import java_classes
 from headrace.pipelines.connect.tasks import Task, connector_of
 from headrace.pipelines.connect.transforms.function import transform_of
 from headrace.pipelines.connect.transforms.named import Plugin as Chained
@@ -26,6 +29,7 @@ from headrace.pipelines.connect.transforms.transform import Transform
 from headrace.pipelines.run.loading import NoSuchPipeline, load_pipeline
 
 GROUP: Final = "headrace.connect"
+JAVA: Final = "java:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,22 @@ class Plugin:
         return found
 
 
-_JDBC: Final = "io.confluent.connect.jdbc."
+@dataclass(frozen=True, slots=True)
+class JavaPlugin(Plugin):
+    """A connector in a jar: `module` says so, `task` is its class in Java."""
+
+    def load(self) -> type[Task]:
+        """The class of its tasks; it is the first to need a JVM."""
+        from headrace.pipelines.connect.java.loading import tasks_of
+
+        return tasks_of(self.task, is_source=self.kind == "source")
+
+
+_CONFLUENT: Final = "io.confluent.connect."
+_JDBC: Final = _CONFLUENT + "jdbc."
 _FILE: Final = "org.apache.kafka.connect.file."
+_MQTT: Final = "streamreactor.connect.mqtt."
+_REDIS: Final = "streamreactor.connect.redis.sink.RedisSinkConnector"
 _CONNECTORS: Final = "headrace.pipelines.connect.connectors."
 
 BUILT_IN: Final = (
@@ -84,12 +102,151 @@ BUILT_IN: Final = (
         "FileStreamSource",
         ("FileStreamSourceConnector", "FileStreamSource"),
     ),
+    Plugin(
+        "io.confluent.kafka.connect.datagen.DatagenConnector",
+        "source",
+        "0.6.6",
+        _CONNECTORS + "datagen.source",
+        "DatagenSource",
+        ("DatagenConnector", "Datagen"),
+    ),
+    Plugin(
+        f"com.datamountaineer.{_MQTT}source.MqttSourceConnector",
+        "source",
+        "8.1.0",
+        _CONNECTORS + "mqtt.source",
+        "MqttSource",
+        (f"io.lenses.{_MQTT}source.MqttSourceConnector", "MqttSourceConnector", "MqttSource"),
+    ),
+    Plugin(
+        _CONFLUENT + "mqtt.MqttSourceConnector",
+        "source",
+        "1.7.4",
+        _CONNECTORS + "mqtt.source",
+        "ConfluentMqttSource",
+    ),
+    Plugin(
+        f"com.datamountaineer.{_MQTT}sink.MqttSinkConnector",
+        "sink",
+        "8.1.0",
+        _CONNECTORS + "mqtt.sink",
+        "MqttSink",
+        (f"io.lenses.{_MQTT}sink.MqttSinkConnector", "MqttSinkConnector", "MqttSink"),
+    ),
+    Plugin(
+        _CONFLUENT + "elasticsearch.ElasticsearchSinkConnector",
+        "sink",
+        "15.0.0",
+        _CONNECTORS + "search.sink",
+        "SearchSink",
+        (
+            "io.aiven.kafka.connect.opensearch.OpensearchSinkConnector",
+            "ElasticsearchSinkConnector",
+            "ElasticsearchSink",
+            "OpensearchSinkConnector",
+            "OpenSearchSink",
+        ),
+    ),
+    Plugin(
+        _CONFLUENT + "http.HttpSinkConnector",
+        "sink",
+        "1.7.8",
+        _CONNECTORS + "http.sink",
+        "HttpSink",
+        ("HttpSinkConnector", "HttpSink"),
+    ),
+    Plugin(
+        _CONFLUENT + "http.HttpSourceConnector",
+        "source",
+        "1.0.0",
+        _CONNECTORS + "http.source",
+        "HttpSource",
+        ("HttpSourceConnector", "HttpSource"),
+    ),
+    Plugin(
+        "com.github.jcustenborder.kafka.connect.redis.RedisSinkConnector",
+        "sink",
+        "0.0.8",
+        _CONNECTORS + "redis.sink",
+        "RedisSink",
+        ("RedisSinkConnector", "RedisSink"),
+    ),
+    Plugin(
+        f"com.datamountaineer.{_REDIS}",
+        "sink",
+        "8.1.0",
+        _CONNECTORS + "redis.sink",
+        "KcqlRedisSink",
+        (f"io.lenses.{_REDIS}",),
+    ),
+    Plugin(
+        "com.redis.kafka.connect.RedisStreamSourceConnector",
+        "source",
+        "0.9.1",
+        _CONNECTORS + "redis.source",
+        "RedisStreamSource",
+        ("RedisStreamSourceConnector", "RedisStreamSource", "RedisSource"),
+    ),
+    Plugin(
+        "com.trustpilot.connector.dynamodb.DynamoDBSourceConnector",
+        "source",
+        "0.7.0",
+        _CONNECTORS + "dynamodb.source",
+        "DynamoSource",
+        ("DynamoDBSourceConnector", "DynamoDBSource"),
+    ),
+    Plugin(
+        _CONFLUENT + "hdfs.HdfsSinkConnector",
+        "sink",
+        "10.2.14",
+        _CONNECTORS + "lake.sink",
+        "HdfsSink",
+        ("HdfsSinkConnector", "HdfsSink"),
+    ),
+    Plugin(
+        _CONFLUENT + "hdfs3.Hdfs3SinkConnector",
+        "sink",
+        "1.2.5",
+        _CONNECTORS + "lake.sink",
+        "Hdfs3Sink",
+        ("Hdfs3SinkConnector", "Hdfs3Sink"),
+    ),
+    Plugin(
+        _CONFLUENT + "s3.S3SinkConnector",
+        "sink",
+        "10.6.7",
+        _CONNECTORS + "lake.sink",
+        "S3Sink",
+        ("S3SinkConnector", "S3Sink"),
+    ),
+    Plugin(
+        "headrace.LocalSinkConnector",
+        "sink",
+        "1.0",
+        _CONNECTORS + "lake.sink",
+        "LocalSink",
+        ("LocalSinkConnector", "LocalSink", "lake"),
+    ),
 )
 
 
 def plugins() -> list[Plugin]:
     """Every connector that is known, by name."""
-    return sorted((*BUILT_IN, *_installed()), key=lambda plugin: plugin.name)
+    own = [*BUILT_IN, *_installed()]
+    return sorted((*own, *_in_jars(own)), key=lambda plugin: plugin.name)
+
+
+def _in_jars(others: Iterable[Plugin]) -> list[Plugin]:
+    """Those of `plugin.path`; a name or alias that another has is theirs with `java:` alone."""
+    taken = {name for each in others for name in (each.name, *each.aliases)}
+    found: list[Plugin] = []
+    for each in java_classes():
+        if each.role is Role.CONNECTOR:
+            name = JAVA + each.name if each.name in taken else each.name
+            aliases = tuple(alias for alias in each.aliases if alias not in taken)
+            kind: Literal["source", "sink"] = "source" if each.is_source else "sink"
+            found.append(JavaPlugin(name, kind, each.version, JAVA, each.name, aliases))
+    return found
 
 
 @cache
@@ -137,11 +294,11 @@ def _declared(task: object) -> Plugin:
 
 def find(name: str) -> Plugin:
     """The connector of that name; ConnectException names those that come near."""
-    if ":" in name:
+    if ":" in name and not name.startswith(JAVA):
         return _declared(_in_file(name))
     known = plugins()
     for plugin in known:
-        if name == plugin.name or name in plugin.aliases:
+        if name == plugin.name or name in plugin.aliases or name == plugin.module + plugin.task:
             return plugin
     near = difflib.get_close_matches(name, _names(known), n=3, cutoff=0.6)
     offered = ", ".join(sorted(plugin.name for plugin in known))

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, TypeAlias, TypeVar
+from typing import ClassVar, Final, Literal, Protocol, TypeAlias, TypeVar
 
+from headrace.pipelines.connect.config.definition import Found
 from headrace.pipelines.connect.config.settings import Config
 from headrace.pipelines.connect.faults import ConnectException
 from headrace.pipelines.connect.model.batch import Batch, Position
@@ -36,6 +37,18 @@ class TaskContext(Protocol):
         """Sinks: read these partitions on from these offsets."""
 
 
+class TransactionContext(Protocol):
+    """Where transactions end, if a source with `transaction.boundary=connector` says so itself."""
+
+    def commit(self) -> None:
+        """The batch that is yielded next is the last of its transaction; after a poll's last
+        batch, that batch is."""
+
+    def abort(self) -> None:
+        """As `commit`, but nobody reads the transaction's records; offsets are kept all the same,
+        so that they are not polled again."""
+
+
 class RowsRefused(ConnectException):
     """Rows of a batch that the target does not take, by their number in it; the others are done."""
 
@@ -48,6 +61,14 @@ class Task:
     """What sources and sinks have in common."""
 
     context: TaskContext
+    takes_bytes: ClassVar[bool] = False
+    """Keys, values and headers are bytes to the task: it has converters and transforms of its own,
+    and is given their settings, the worker's among them."""
+
+    @classmethod
+    def validate(cls, given: Mapping[str, str], found: list[Found]) -> list[Found]:
+        """What is to be said of each setting, beside what the definition of the settings says."""
+        return found
 
     @classmethod
     def task_configs(cls, settings: Config, most: int) -> list[Mapping[str, str]]:
@@ -60,6 +81,9 @@ class Task:
 
 class SourceTask(Task):
     """Reads a system and yields batches."""
+
+    transaction: TransactionContext | None = None
+    """Set before `open` if the task may say where transactions end."""
 
     def open(self, settings: Config, offsets: Offsets) -> None:
         """Begin where `offsets` says that each partition of the source stood."""
@@ -104,13 +128,19 @@ class SinkTask(Task):
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """A connector as it is found and shown. `aliases` are other names that configs may give it."""
+    """A connector as it is found and shown. `aliases` are other names that configs may give it.
+
+    Of sources: `exactly_once` says whether offsets tell exactly which records were yielded (None:
+    it does not say), `own_boundaries` whether tasks use their `TransactionContext`.
+    """
 
     name: str
     kind: Literal["source", "sink"]
     version: str
     settings: type[Config]
     aliases: tuple[str, ...] = ()
+    exactly_once: bool | None = None
+    own_boundaries: bool = False
 
 
 class NoSettings(Config):
@@ -128,11 +158,16 @@ def source(
     version: str = "0.0.0",
     settings: type[Config] = NoSettings,
     aliases: Iterable[str] = (),
+    exactly_once: bool | None = None,
+    own_boundaries: bool = False,
 ) -> Callable[[_Source], _Source]:
     """Declare the tasks of a source connector."""
 
     def declare(task: _Source) -> _Source:
-        setattr(task, _ATTRIBUTE, Connector(name, "source", version, settings, tuple(aliases)))
+        declared = Connector(
+            name, "source", version, settings, tuple(aliases), exactly_once, own_boundaries
+        )
+        setattr(task, _ATTRIBUTE, declared)
         return task
 
     return declare

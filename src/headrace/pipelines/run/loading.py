@@ -10,16 +10,19 @@ import importlib
 import importlib.util
 import os
 import sys
+import threading
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from headrace.errors import HeadraceError
 from headrace.pipelines.run.causes import cause_of
 
 Function: TypeAlias = Callable[[Any], Any]
+_LOADING: Final = threading.Lock()
+"""No thread may see a module that another one has not imported to its end."""
 
 
 class NoSuchPipeline(HeadraceError):
@@ -122,7 +125,11 @@ def _meant_as_file(name: str, folder: Path) -> str:
 
 
 def _load_file(where: str, folder: Path) -> ModuleType:
-    path = (folder / where).resolve()
+    with _LOADING:
+        return _load_once(where, (folder / where).resolve())
+
+
+def _load_once(where: str, path: Path) -> ModuleType:
     _add_to_path(path.parent)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:

@@ -128,7 +128,7 @@ def test_a_distributed_worker() -> None:
         ({"inter.worker.verification.algorithms": "MD5"}, "the algorithms of this worker are"),
         ({"connector.client.config.override.policy": "Some"}, "the policies are All, None"),
         ({"scheduled.rebalance.max.delay.ms": "-1"}, "Value must be at least 0"),
-        ({"headrace.runtime": "cloud"}, "String must be one of: spark, process"),
+        ({"headrace.runtime": "cloud"}, "String must be one of: thread, process, spark"),
     ],
 )
 def test_what_a_worker_does_not_start_with(changed: dict[str, str | None], said: str) -> None:

@@ -12,8 +12,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 from confluent_kafka import Consumer, TopicPartition
@@ -22,51 +20,12 @@ from confluent_kafka.admin import AdminClient
 from headrace.testing import Broker
 from tests.kafka.apache_kafka import _free_ports, classpath, java_command
 from tests.kafka.toolchain import run, spawn, stop
+from tests.pipelines.connect.recorded import asking
+from tests.pipelines.connect.recorded.asking import answer, until
 from tests.pipelines.connect.recorded.cases import SINK, SOURCE, VALIDATED
 
 HERE = Path(__file__).resolve().parent
-WAIT_SECONDS = 180
 RESTART_SECONDS = 10
-
-
-def answer(url: str, method: str, path: str, body: object = None) -> dict[str, object]:
-    """What the worker answers: its code and its body."""
-    sent = None if body is None else json.dumps(body).encode()
-    headers = {"Content-Type": "application/json"}
-    request = urllib.request.Request(url + path, sent, headers, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=90) as got:
-            code, text = got.status, got.read()
-    except urllib.error.HTTPError as fault:
-        code, text = fault.code, fault.read()
-    told = _lean(json.loads(text)) if text else None
-    return {"answer": told, "method": method, "path": path, "body": body, "code": code}
-
-
-def _lean(told: object) -> object:
-    """Without documentation, which is not compared, and with the first line of a stack trace."""
-    if isinstance(told, list):
-        return [_lean(each) for each in told]
-    if isinstance(told, dict):
-        kept = {key: _lean(value) for key, value in told.items() if key != "documentation"}
-        if isinstance(trace := kept.get("trace"), str):
-            kept["trace"] = trace.split("\n")[0]
-        return kept
-    return told
-
-
-def until(what: str, true: object) -> None:
-    """Ask until it is so."""
-    assert callable(true)
-    deadline = time.monotonic() + WAIT_SECONDS
-    while True:
-        try:
-            if true():
-                return
-        except (OSError, ValueError):
-            pass  # not ready yet
-        assert time.monotonic() < deadline, what
-        time.sleep(0.3)
 
 
 def life(url: str) -> list[dict[str, object]]:
@@ -77,17 +36,8 @@ def life(url: str) -> list[dict[str, object]]:
         kept.append(answer(url, method, path, body))
         return kept[-1]
 
-    def state(name: str) -> str:
-        told = answer(url, "GET", f"/connectors/{name}/status")["answer"]
-        assert isinstance(told, dict)
-        tasks = sorted({task["state"] for task in told.get("tasks", [])})
-        return ",".join([told.get("connector", {}).get("state", "NONE"), *tasks])
-
     def settled(name: str, wanted: str) -> None:
-        try:
-            until(f"{name} {wanted}", lambda: state(name) == wanted)
-        except AssertionError:
-            raise AssertionError(f"{name} is {state(name)}, not {wanted}") from None
+        asking.settled(url, name, wanted)
 
     source = {**SOURCE, "tasks.max": "2"}
     ask("GET", "/connectors/none")

@@ -61,6 +61,23 @@ def test_links_are_applied_in_their_order() -> None:
     assert chain.apply(batch.records()[1]) == made.records()[1]
 
 
+@pytest.mark.spec("slides:H11", "slides:H14")
+def test_a_field_of_the_value_becomes_the_key() -> None:
+    """A struct of fields first, and then the one field alone."""
+    of_connect = "org.apache.kafka.connect.transforms."
+    settings = {
+        "transforms": "key,id",
+        "transforms.key.type": of_connect + "ValueToKey",
+        "transforms.key.fields": "id",
+        "transforms.id.type": of_connect + "ExtractField$Key",
+        "transforms.id.field": "id",
+    }
+    row = schemas.struct({"id": schemas.INT32, "name": schemas.STRING})
+    made = read_chain(settings, for_sink=False).apply(Record("t", Struct(row, [7, "x"]), row))
+    assert made is not None
+    assert (made.key, made.key_schema) == (7, schemas.INT32)
+
+
 def test_without_transforms_everything_goes_on_as_it_is() -> None:
     """No links, no work."""
     (batch,) = of_records([row(1)])

@@ -36,18 +36,18 @@ class Worker:
             lambda task, state, trace: None,
         )
 
-    def create(self, config: Mapping[str, str]) -> list[TaskId]:
-        return self.standalone.create(config)
+    def create(self, config: Mapping[str, str]) -> None:
+        self.standalone.create(config.get("name", ""), config, None)
 
     def until(self, is_so: Callable[[], bool]) -> None:
         """Wait for a change of some task's state after which it is so."""
         with self.standalone.changed:
-            assert self.standalone.changed.wait_for(is_so, PATIENCE_S), self.standalone.statuses
+            assert self.standalone.changed.wait_for(is_so, PATIENCE_S), "it never was so"
 
     def until_failed(self, task: TaskId) -> str:
         """The trace of a task that fails."""
-        self.until(lambda: self.standalone.statuses[task].state is State.FAILED)
-        trace = self.standalone.statuses[task].trace
+        self.until(lambda: self.standalone.task_status(task).state is State.FAILED)
+        trace = self.standalone.task_status(task).trace
         assert trace is not None
         return trace
 

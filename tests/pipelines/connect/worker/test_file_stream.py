@@ -10,7 +10,7 @@ import pytest
 
 from headrace.admin.client import Admin
 from headrace.client.settings import client_settings
-from headrace.pipelines.connect.faults import ConfigException
+from headrace.pipelines.connect.faults import BadRequestException
 from headrace.pipelines.connect.group.protocol import TaskId
 from headrace.pipelines.connect.state import offsets_file
 from tests.pipelines.connect.worker.running import PATIENCE_S, Worker, messages, values, write
@@ -28,6 +28,9 @@ def until_holds(path: Path, content: bytes) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.spec(
+    "slides:H01", "admin:CN-01", "admin:CN-02", "book2:B-11", "book2:C-01", "book2:D-07"
+)
 def test_a_file_is_copied_through_a_topic(start: Start, tmp_path: Path, topic: str) -> None:
     lines = b"".join(b"line %d \xc3\xbc\n" % number for number in range(5000))
     (tmp_path / "in.txt").write_bytes(lines)
@@ -70,6 +73,7 @@ def test_a_sink_commits_what_it_has_flushed(
     until_holds(out, b"a\nb\nc\nnull\n")
 
 
+@pytest.mark.spec("book2:C-11")
 def test_two_tasks_of_a_sink_share_a_topic(
     start: Start, bootstrap: str, tmp_path: Path, topic: str
 ) -> None:
@@ -84,6 +88,7 @@ def test_two_tasks_of_a_sink_share_a_topic(
     assert sorted(map(int, out.read_bytes().split())) == list(range(100))
 
 
+@pytest.mark.spec("admin:CN-07", "book2:C-09")
 def test_transforms_and_json(start: Start, bootstrap: str, tmp_path: Path, topic: str) -> None:
     (tmp_path / "in.txt").write_bytes(b"hello\n")
     start(
@@ -217,7 +222,7 @@ def test_what_cannot_be_is_rejected_with_the_reason(
 
 
 def test_everything_that_is_wrong_is_told_at_once(start: Start) -> None:
-    with pytest.raises(ConfigException, match=r"3 error\(s\)") as told:
+    with pytest.raises(BadRequestException, match=r"3 error\(s\)") as told:
         start(SOURCE | {"batch.size": "0", "errors.tolerance": "some"})
     assert "batch.size" in str(told.value)
     assert '"topic"' in str(told.value)

@@ -69,6 +69,17 @@ def _converter(side: str, default: object, importance: str) -> tuple[Key, Key]:
     )
 
 
+def _runtime(default: str) -> Key:
+    return Key(
+        "headrace.runtime",
+        Kind.STRING,
+        default,
+        "Where tasks run, unless a connector says: in a `thread` of the worker, in a child "
+        "`process` that can die without it, or in tasks of `spark`, which take a JVM.",
+        check=one_of("thread", "process", "spark"),
+    )
+
+
 _EVERY: Final = Definition(
     (
         Key(
@@ -187,39 +198,24 @@ _EVERY: Final = Definition(
             "response.http.headers.config", Kind.STRING, "", "Rules for headers of answers.", "LOW"
         ),
         Key(
-            "headrace.runtime",
-            Kind.STRING,
-            "spark",
-            "Where tasks run, unless a connector says: in tasks of `spark` or a child `process`.",
-            check=one_of("spark", "process"),
-        ),
-        Key("headrace.hosts", Kind.INT, 1, "How many hosts share the tasks.", check=at_least(1)),
-        Key(
-            "headrace.host.cpus",
+            "headrace.hosts",
             Kind.INT,
             1,
-            "Cores that a host asks Spark for.",
-            "LOW",
-            at_least(1),
-        ),
-        Key(
-            "headrace.host.memory.mb",
-            Kind.INT,
-            1_024,
-            "Memory that a host asks Spark for.",
-            "LOW",
-            at_least(64),
+            "How many processes, or tasks of Spark, share the tasks; those whose "
+            "headrace.isolation is `own` come on top.",
+            check=at_least(1),
         ),
     )
 )
 
 STANDALONE: Final = _EVERY.plus(
+    _runtime("thread"),
     Key(
         "offset.storage.file.filename",
         Kind.STRING,
         doc="The file that keeps the offsets of sources.",
         importance="HIGH",
-    )
+    ),
 )
 
 
@@ -249,7 +245,10 @@ def _state_topic(kind: str, partitions: int | None) -> tuple[Key, ...]:
     return name, count, replicas
 
 
+# A host process takes a seventh of the memory of a Spark session with one, and starts within two
+# seconds: Spark is for whoever asks for it.
 DISTRIBUTED: Final = _EVERY.plus(
+    _runtime("process"),
     Key(
         "group.id", Kind.STRING, doc="The group that makes workers one cluster.", importance="HIGH"
     ),

@@ -23,8 +23,13 @@ def rotate(key: SessionKey) -> list[Write]:
     return [records.session_key(key)]
 
 
+def level_named(text: str) -> str:
+    """A level of loggers as Connect writes it; NotFoundException if there is none."""
+    if text.upper() not in _LEVELS:
+        raise NotFoundException(f"invalid log level '{text}'.")
+    return text.upper()
+
+
 def set_logger_level(logger: str, level: str) -> list[Write]:
     """The level of a logger on all workers."""
-    if level.upper() not in _LEVELS:
-        raise NotFoundException(f"invalid log level '{level}'.")
-    return [records.logger_level(logger, level.upper())]
+    return [records.logger_level(logger, level_named(level))]

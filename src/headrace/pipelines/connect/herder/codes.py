@@ -8,6 +8,7 @@ from typing import Final
 from headrace.pipelines.connect.faults import (
     AlreadyExistsException,
     BadRequestException,
+    ConnectRestException,
     NotFoundException,
     RebalanceNeededException,
 )
@@ -22,4 +23,6 @@ _CODES: Final[dict[type[Exception], HTTPStatus]] = {
 
 def code_of(fault: Exception) -> HTTPStatus:
     """The code with which a fault is answered."""
+    if isinstance(fault, ConnectRestException):
+        return fault.status
     return _CODES.get(type(fault), HTTPStatus.INTERNAL_SERVER_ERROR)

@@ -64,6 +64,11 @@ def output_of(properties: Mapping[str, str]) -> OutputSettings:
     )
 
 
+def transaction_timeout_ms_of(properties: Mapping[str, str]) -> int:
+    """How long brokers leave a producer's transaction open."""
+    return _number(properties, "transaction.timeout.ms", 60_000)
+
+
 def consumption_of(
     properties: Mapping[str, str], name: str, settings: Mapping[str, object]
 ) -> Consumption:

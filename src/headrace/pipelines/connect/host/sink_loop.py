@@ -21,9 +21,10 @@ from headrace.pipelines.columns.decode import decode_in_pieces
 from headrace.pipelines.connect.config.settings import Config
 from headrace.pipelines.connect.faults import RetriableException
 from headrace.pipelines.connect.host.sink_records import Consumed, SinkRecords, consumed
-from headrace.pipelines.connect.host.task import LoopContext
+from headrace.pipelines.connect.host.task import LoopContext, Report
 from headrace.pipelines.connect.host.tolerance import Failure, Stage
 from headrace.pipelines.connect.model.batch import Batch
+from headrace.pipelines.connect.state.records import State
 from headrace.pipelines.connect.tasks import RowsRefused, SinkTask
 from headrace.pipelines.source.gaps import Unfilled
 from headrace.pipelines.source.selection import select
@@ -56,16 +57,24 @@ class SinkParts:
     on_closed: Callable[[], None] = field(default=lambda: None)
 
 
-def run_sink(parts: SinkParts, on_running: Callable[[], None]) -> None:
+def run_sink(parts: SinkParts, report: Report) -> None:
     """Run until the context says stop; raises what ends the task."""
     parts.task.context = parts.context
     loop = _SinkLoop(parts)
     try:
         parts.task.open(parts.settings)
         loop.consumer.start()
-        on_running()
+        report(State.RUNNING)
         while not parts.context.stopping.is_set():
-            loop.turn()
+            if parts.context.paused:
+                loop.settle()
+                report(State.PAUSED)
+                while parts.context.paused:
+                    loop.consumer.stay()
+                if not parts.context.stopping.is_set():
+                    report(State.RUNNING)
+            else:
+                loop.turn()
     finally:
         try:
             loop.consumer.close()
@@ -109,17 +118,23 @@ class _SinkLoop:
                 self._done[read.place] = self.consumer.positions[read.place]
         self._pause_s = 0.0
         if self._parts.clock.monotonic_ms() >= self._due_ms:
-            try:
-                self._settle()
-            except Exception as fault:
-                self._rewind(fault)
+            self.settle()
+
+    def settle(self) -> None:
+        """Flush and commit now; what cannot be flushed is put again."""
+        try:
+            self._settle()
+        except Exception as fault:
+            self._rewind(fault)
 
     def _rows(self, read: Read) -> Iterator[pa.RecordBatch]:
         """What was read, as rows to be decoded one piece at a time; the position is set at once."""
         assert read.fetched is not None
         topic, partition = read.place
+        self._parts.context.uses(topic)
         wanted = OffsetRange(topic, partition, read.offset, _NO_END)
         self._safe.setdefault(read.place, read.offset)
+        self._parts.context.uses(topic)
         committed = self._parts.consumption.read_committed
         found = select(read.fetched, wanted, read_committed=committed, unfilled=Unfilled())
         self.consumer.advance(read.place, found.next_offset)
@@ -186,6 +201,7 @@ class _SinkLoop:
         parts.on_settled()
         self.consumer.commit(news)
         self._safe |= news
+        parts.context.settled()
 
     def _assigned(self, places: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         self._done.clear()

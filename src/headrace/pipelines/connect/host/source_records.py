@@ -6,9 +6,10 @@ record has its own fate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 
 import pyarrow as pa
 
@@ -27,6 +28,23 @@ class Written:
     topic: str
     partition: int | None
     rows: pa.RecordBatch
+
+
+@dataclass(frozen=True, slots=True)
+class _Converted:
+    """One record, ready to be written."""
+
+    topic: str
+    partition: int | None
+    key: bytes | None
+    value: bytes | None
+    timestamp: int | None
+    headers: list[dict[str, object]]
+
+    @property
+    def kind(self) -> tuple[str, int | None, bool, bool]:
+        """Records of one kind that follow each other are written together."""
+        return self.topic, self.partition, self.timestamp is None, bool(self.headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +100,7 @@ class SourceRecords:
         try:
             return [self._in_columns(each) for each in self._chain.apply_batch(batch) if len(each)]
         except Exception:  # whatever it is, the record form says of which record
-            return list(self._by_record(batch))
+            return _together(self._by_record(batch))
 
     def _in_columns(self, batch: Batch) -> Written:
         key = self._converters.key.converter.encode_column(batch.topic, batch.key)
@@ -92,7 +110,7 @@ class SourceRecords:
             headers = [self._headers(batch.topic, each) for each in batch.headers]
         return Written(batch.topic, batch.partition, _rows(key, value, batch.timestamps, headers))
 
-    def _by_record(self, batch: Batch) -> Iterator[Written]:
+    def _by_record(self, batch: Batch) -> Iterator[_Converted]:
         for record in batch.records():
             try:
                 made = self._one(record)
@@ -103,7 +121,7 @@ class SourceRecords:
             if made is not None:
                 yield made
 
-    def _one(self, record: Record) -> Written | None:
+    def _one(self, record: Record) -> _Converted | None:
         moved = transformed(self._chain, record, self._tolerance)
         if moved is None:
             return None
@@ -123,20 +141,29 @@ class SourceRecords:
             by.header.class_name,
             lambda: self._headers(topic, moved.headers),
         )
-        times = None if moved.timestamp is None else pa.array([moved.timestamp], pa.int64())
-        rows = _rows(
-            pa.array([key], pa.binary()),
-            pa.array([value], pa.binary()),
-            times,
-            [headers] if headers else None,
-        )
-        return Written(topic, moved.partition, rows)
+        return _Converted(topic, moved.partition, key, value, moved.timestamp, headers)
 
     def _headers(self, topic: str, headers: tuple[Header, ...]) -> list[dict[str, object]]:
         encode = self._converters.header.converter.encode
         return [
             {"key": each.name, "value": encode(topic, each.schema, each.value)} for each in headers
         ]
+
+
+def _together(records: Iterable[_Converted]) -> list[Written]:
+    """Records in their order, in as few batches as that allows."""
+    made = []
+    for (topic, partition, undated, with_headers), group in groupby(records, lambda one: one.kind):
+        rows = list(group)
+        times = None if undated else pa.array([each.timestamp for each in rows], pa.int64())
+        columns = _rows(
+            pa.array([each.key for each in rows], pa.binary()),
+            pa.array([each.value for each in rows], pa.binary()),
+            times,
+            [each.headers for each in rows] if with_headers else None,
+        )
+        made.append(Written(topic, partition, columns))
+    return made
 
 
 def _rows(

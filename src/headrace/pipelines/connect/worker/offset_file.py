@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from headrace.pipelines.connect.faults import ConnectException
 from headrace.pipelines.connect.model.batch import Position
 from headrace.pipelines.connect.state import offsets_file
 from headrace.pipelines.connect.state.offset_log import OffsetLog
+from headrace.pipelines.connect.state.records import Write
 
 
 class OffsetFile:
@@ -40,13 +41,26 @@ class OffsetFile:
         with self._lock:
             return self._log.offset(connector, partition)
 
-    def keep(self, connector: str, offsets: list[tuple[Position, Position]]) -> None:
-        """Keep these; return when they are on the disk."""
+    def all_of(self, connector: str) -> list[tuple[Position, Position]]:
+        """Every partition of a connector's source that stands somewhere, and where."""
         with self._lock:
-            for key, value in self._log.writes(connector, offsets):
-                self._entries[key] = value
-                self._log.replay(key, value)
-            self._write(offsets_file.encode(self._entries))
+            return list(self._log.offsets(connector))
+
+    def keep(self, connector: str, offsets: Sequence[tuple[Position, Position | None]]) -> None:
+        """Keep these, None: the beginning; return when they are on the disk."""
+        with self._lock:
+            self._take(self._log.writes(connector, offsets))
+
+    def reset(self, connector: str) -> None:
+        """Forget where every partition of a connector's source stands."""
+        with self._lock:
+            self._take(self._log.resets(connector))
+
+    def _take(self, writes: list[Write]) -> None:
+        for key, value in writes:
+            self._entries[key] = value
+            self._log.replay(key, value)
+        self._write(offsets_file.encode(self._entries))
 
     def _write(self, data: bytes) -> None:
         beside = self._path.with_name(self._path.name + ".new")

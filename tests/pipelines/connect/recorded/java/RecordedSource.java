@@ -65,6 +65,9 @@ public class RecordedSource extends SourceConnector {
     }
 
     public void start(Map<String, String> given) {
+        if ("broken".equals(given.get("file"))) {
+            throw new org.apache.kafka.connect.errors.ConnectException("a broken file");
+        }
         settings = given;
     }
 
