@@ -19,10 +19,14 @@ from typing import Final
 _PAUSES_PER_S: Final = 2.0
 _LONGEST_S: Final = 1.0
 _GONE_S: Final = 60.0
+_STOPPED: Final = "T"
 
 
 def processes_of(folder: Path) -> list[int]:
-    """Those whose command line or folder is inside of the checkout, but for this one."""
+    """Those whose command line or folder is inside of the checkout, but for this one.
+
+    One that a test has stopped by itself is left out: to let it go on would spoil the test.
+    """
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -30,9 +34,10 @@ def processes_of(folder: Path) -> list[int]:
         try:
             words = (entry / "cmdline").read_bytes().decode(errors="replace")
             inside = (entry / "cwd").readlink().is_relative_to(folder)
+            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
         except OSError:
             continue  # it has ended, or is not ours
-        if inside or f"{folder}/" in words:
+        if state != _STOPPED and (inside or f"{folder}/" in words):
             found.append(int(entry.name))
     return found
 

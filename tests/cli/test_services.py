@@ -172,13 +172,18 @@ def headrace_up(*words: str) -> Iterator[Run]:
             process.kill()
 
 
-def test_up_runs_broker_registry_and_rest(tmp_path: Path) -> None:
+ANY_PORTS = tuple(
+    word for name in ("", "registry-", "rest-", "connect-") for word in (f"--{name}port", "0")
+)
+
+
+def test_up_runs_all_services(tmp_path: Path) -> None:
     """One line each with an address that answers; a signal ends all with exit code 0."""
-    ports = ("--port", "0", "--registry-port", "0", "--rest-port", "0")
-    with headrace_up("--data", str(tmp_path), *ports) as run:
-        ready = {line.split()[0]: line.split()[3] for line in (run.line() for _ in range(4))}
-        assert ready.keys() == {"broker", "metrics", "registry", "rest"}
-        for path in (f"{ready['registry']}/subjects", f"{ready['rest']}/topics"):
+    with headrace_up("--data", str(tmp_path), *ANY_PORTS) as run:
+        ready = {line.split()[0]: line.split()[3] for line in (run.line() for _ in range(5))}
+        assert ready.keys() == {"broker", "metrics", "registry", "rest", "connect"}
+        asked = {"registry": "subjects", "rest": "topics", "connect": "connectors"}
+        for path in (f"{ready[name]}/{noun}" for name, noun in asked.items()):
             with urllib.request.urlopen(path, timeout=WAIT_S) as answer:
                 assert answer.status == 200
         run.process.terminate()
@@ -206,20 +211,28 @@ def test_a_taken_port_leaves_one_service_out(
 def test_a_line_is_one_write(tmp_path: Path) -> None:
     """Lines of several processes on one terminal do not run into each other, buffered or not."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    ports = ("--port", "0", "--registry-port", "0", "--rest-port", "0")
     # Log lines come from the services themselves, ready lines through the supervisor.
     settings = ("--set", "unknown.key=1", "--log-level", "info")
     with ours, theirs:
         ours.settimeout(120)
         process = subprocess.Popen(
-            [sys.executable, "-m", "headrace", "up", "--data", str(tmp_path), *ports, *settings],
+            [
+                sys.executable,
+                "-m",
+                "headrace",
+                "up",
+                "--data",
+                str(tmp_path),
+                *ANY_PORTS,
+                *settings,
+            ],
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
             stdout=theirs.fileno(),
             stderr=theirs.fileno(),
         )
         try:
             writes: list[bytes] = []
-            while sum(b" ready on " in each for each in writes) < 4:
+            while sum(b" ready on " in each for each in writes) < 5:
                 writes.append(ours.recv(1 << 16))
         finally:
             process.terminate()

@@ -7,9 +7,9 @@ typer (see `app`) for help, completion and complaints.
 
 Settings of the broker come from four places; the later one wins: what `up` chooses, the file of
 `--config`, `--data`, `--host`, `--port` and `--zookeeper`, and `--set`. Several brokers on one
-machine (`--brokers`) are the matter of `brokers`. The registry and the REST proxy listen on
-the same host; whoever wants more of them than that runs them with `schema-registry-start` and
-`kafka-rest-start`.
+machine (`--brokers`) are the matter of `brokers`. The registry, the REST proxy and the Connect
+worker listen on the same host; whoever wants more of them than that runs them with
+`schema-registry-start`, `kafka-rest-start` and `connect-distributed`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,24 @@ if TYPE_CHECKING:
 BROKER: Final = "broker"
 REGISTRY: Final = "registry"
 REST: Final = "rest"
-SERVICES: Final = (BROKER, REGISTRY, REST)
-DEFAULT_PORTS: Final = {REGISTRY: 8081, REST: 8082}
+CONNECT: Final = "connect"
+SERVICES: Final = (BROKER, REGISTRY, REST, CONNECT)
+DEFAULT_PORTS: Final = {REGISTRY: 8081, REST: 8082, CONNECT: 8083}
 METRICS_PORT: Final = 9404
+_JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
+_CONNECT_SETTINGS: Final = {
+    "group.id": "connect-cluster",
+    "key.converter": _JSON,
+    "value.converter": _JSON,
+    "config.storage.topic": "connect-configs",
+    "offset.storage.topic": "connect-offsets",
+    "status.storage.topic": "connect-status",
+    # As many replicas as the cluster takes for granted: there may be one broker only.
+    "config.storage.replication.factor": "-1",
+    "offset.storage.replication.factor": "-1",
+    "status.storage.replication.factor": "-1",
+}
+"""Names and converters of Kafka's own connect-distributed.properties."""
 METRICS: Final = "metrics.listener"
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 MAX_BROKERS: Final = 32
@@ -56,6 +71,7 @@ FLAGS: Final = {
     "only": Flag("SERVICE,…", f"Which services to run. Default: all, {', '.join(SERVICES)}."),
     "registry-port": Flag("PORT", "The schema registry's port; 0 takes a free one. Default: 8081."),
     "rest-port": Flag("PORT", "The REST proxy's port; 0 takes a free one. Default: 8082."),
+    "connect-port": Flag("PORT", "The Connect worker's port; 0 takes a free one. Default: 8083."),
     "config": Flag("FILE", "Read settings from a server.properties file."),
     "set": Flag("KEY=VALUE", "One setting of server.properties; may be repeated."),
     "log-level": Flag("LEVEL", "Log level: debug, info, warning (default) or error."),
@@ -75,6 +91,7 @@ class Request(NamedTuple):
     only: str | None = None
     registry_port: str | None = None
     rest_port: str | None = None
+    connect_port: str | None = None
     config: str | None = None
     log_level: str | None = None
     log_format: str | None = None
@@ -159,12 +176,19 @@ def broker_count(request: Request) -> int:
 def chosen_services(request: Request) -> tuple[str, ...]:
     """What `--only` names, in the order in which they are started."""
     if request.only is None:
-        return SERVICES
+        return SERVICES if has_connect() else SERVICES[:-1]
     named = [name.strip() for name in request.only.split(",")]
     for name in named:
         if name not in SERVICES:
             raise WrongUsage(f'--only "{name}" is not a service', f"use {', '.join(SERVICES)}")
     return tuple(name for name in SERVICES if name in named)
+
+
+def has_connect() -> bool:
+    """Whether what a Connect worker needs is installed."""
+    from importlib.util import find_spec
+
+    return all(find_spec(name) is not None for name in ("pyarrow", "polars", "sqlalchemy"))
 
 
 def pinned(settings: Mapping[str, str], address: str | None) -> dict[str, str]:
@@ -201,11 +225,11 @@ def run_broker(request: Request, settings: Mapping[str, str]) -> int:
 def _http_service(
     request: Request, name: str, port: int, brokers: tuple[str, ...] = (BROKER,)
 ) -> Service | None:
-    """The registry or the REST proxy; None, and a line that says so, if its port is taken."""
+    """One that speaks HTTP; None, and a line that says so, if its port is taken."""
     from headrace.cli.services import Service
 
     host = request.host or "127.0.0.1"
-    given = request.registry_port if name == REGISTRY else request.rest_port
+    given = _given_port(request, name)
     if port and not _is_free(host, port):
         cause = f"service {name} cannot listen on {joined(host, port)}, which is in use"
         remedy = f"--{name}-port 0 takes a free port"
@@ -216,13 +240,13 @@ def _http_service(
     return Service(
         name,
         lambda known: _run_http(request, name, http_settings(request, name, port, known)),
-        needs=brokers if name == REGISTRY else (*brokers, REGISTRY),
+        needs=(*brokers, REGISTRY) if name == REST else brokers,
         address=f"http://{joined(_reachable(host), port)}" if port else None,
     )
 
 
 def http_settings(request: Request, name: str, port: int, known: Addresses) -> dict[str, str]:
-    """The settings of the registry or the REST proxy, as Confluent calls them."""
+    """The settings of a service that speaks HTTP, as Confluent and Kafka call them."""
     host = request.host or "127.0.0.1"
     if name in known:
         port = int(known[name].rstrip("/").rpartition(":")[2])
@@ -236,6 +260,8 @@ def http_settings(request: Request, name: str, port: int, known: Addresses) -> d
         # As many replicas as the cluster takes for granted: there may be one broker only.
         settings["kafkastore.topic.replication.factor"] = "-1"
         return {**settings, "kafkastore.bootstrap.servers": bootstrap}
+    if name == CONNECT:
+        return {**settings, **_CONNECT_SETTINGS, "bootstrap.servers": bootstrap}
     registry = known.get(REGISTRY) or os.environ.get("SCHEMA_REGISTRY_URL")
     if registry:
         settings["schema.registry.url"] = registry
@@ -250,6 +276,10 @@ def _run_http(request: Request, name: str, settings: Mapping[str, str]) -> int:
         from headrace.registry.settings import registry_settings
 
         return serve_registry(registry_settings(settings)[0])
+    if name == CONNECT:
+        from headrace.cli.connect_worker import serve_distributed
+
+        return serve_distributed(settings, lambda url: say(f"ready {CONNECT} {url}"))
     from headrace.rest.app import serve as serve_rest
     from headrace.rest.settings import rest_settings
 
@@ -342,8 +372,17 @@ def joined(host: str, port: int | str) -> str:
 
 
 def _port_of(request: Request, name: str) -> int:
-    given = request.registry_port if name == REGISTRY else request.rest_port
+    given = _given_port(request, name)
     return DEFAULT_PORTS[name] if given is None else number(f"{name}-port", given)
+
+
+def _given_port(request: Request, name: str) -> str | None:
+    given = {
+        REGISTRY: request.registry_port,
+        REST: request.rest_port,
+        CONNECT: request.connect_port,
+    }
+    return given[name]
 
 
 def number(flag: str, port: str) -> int:

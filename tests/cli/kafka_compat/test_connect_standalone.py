@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +43,7 @@ internal.value.converter.schemas.enable=false
 offset.storage.file.filename={tmp_path}/connect.offsets
 offset.flush.interval.ms=500
 plugin.path=share/java
+listeners=http://127.0.0.1:0
 """
     )
     return file
@@ -93,6 +95,9 @@ def consumed(addresses: dict[str, str], topic: str, count: int) -> list[str]:
 
 @pytest.mark.spec("book2:A4-01", "book2:A4-02", "book2:A4-03", "book2:A4-04", "book2:A4-05")
 @pytest.mark.spec("book2:A4-06", "book2:A4-07", "book2:A4-09")
+@pytest.mark.spec(
+    "book2:C-02", "book2:C-04", "book2:C-07", "book2:C-10", "book2:C-13", "book2:C-14", "book2:C-17"
+)
 def test_a_table_becomes_a_topic(addresses: dict[str, str], worker: Path, tmp_path: Path) -> None:
     """New rows follow, and a second worker sends none of the old ones again."""
     prefix = f"test-{uuid.uuid4().hex[:8]}-"
@@ -122,8 +127,35 @@ def test_a_table_becomes_a_topic(addresses: dict[str, str], worker: Path, tmp_pa
         assert consumed(addresses, f"{prefix}authors", 3) == [*expected, '{"id":3,"name":null}']
 
 
+@pytest.mark.spec("book2:B-02", "book2:C-03", "book2:H-06", "book2:H-07")
+def test_settings_alone_make_a_pipeline(worker: Path, tmp_path: Path) -> None:
+    """A file of one property file's becomes a topic, and by another one a folder of a lake."""
+    topic = f"logs-{uuid.uuid4().hex[:8]}"
+    (tmp_path / "server.log").write_text("started\nstopped\n")
+    text = "org.apache.kafka.connect.storage.StringConverter"
+    common = f"key.converter={text}\nvalue.converter={text}\n"
+    into, out = tmp_path / "source.properties", tmp_path / "sink.properties"
+    into.write_text(
+        f"name=logs\nconnector.class=FileStreamSource\nfile={tmp_path}/server.log\n"
+        f"topic={topic}\n{common}"
+    )
+    out.write_text(
+        f"name=lake\nconnector.class=lake\ntopics={topic}\nstore.url={tmp_path}/lake\n"
+        f"format.class=json\nflush.size=2\n{common}"
+    )
+    folder = tmp_path / "lake" / "topics" / topic
+    with standalone(worker, into, out) as said:
+        end = time.monotonic() + PATIENCE_S
+        while not list(folder.rglob("*.json")):
+            assert time.monotonic() < end, said
+            time.sleep(0.05)
+    (file,) = folder.rglob("*.json")
+    assert file.read_text() == '"started"\n"stopped"\n'
+
+
 @pytest.mark.spec("book2:A5-01", "book2:A5-02", "book2:A5-03", "book2:A5-04", "book2:A5-05")
 @pytest.mark.spec("book2:A5-06", "book2:A5-07")
+@pytest.mark.spec("book2:C-18", "book2:H-03")
 def test_a_topic_becomes_a_table(addresses: dict[str, str], worker: Path, tmp_path: Path) -> None:
     """The table is created from the schema, its columns in the order that Java's hash gives."""
     schema = (

@@ -1,4 +1,4 @@
-"""The names that Kafka's and Confluent's tools have, with their flags and their output.
+"""The names that the tools of Kafka, Confluent and the lake have, with their flags and output.
 
 Every name, with and without `.sh`, is a script that calls `main`, which finds the tool by the name
 that it was called by. All have what ours have: one line for an error, and no stack trace unless
@@ -16,7 +16,11 @@ from typing import Final
 Command = Callable[[list[str]], int]
 
 TOOLS: Final = {
+    "connect-distributed": "connect_distributed:run",
+    "camus-run": "lake_tools:camus",
     "connect-standalone": "connect_standalone:run",
+    "flume-ng": "lake_tools:flume",
+    "gobblin-mapreduce": "lake_tools:gobblin",
     "kafka-avro-console-consumer": "console_consumer:avro",
     "kafka-avro-console-producer": "console_producer:avro",
     "kafka-broker-api-versions": "broker_api_versions:run",

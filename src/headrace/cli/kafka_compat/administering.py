@@ -83,13 +83,14 @@ def bare(error: HeadraceError) -> str:
     return error.cause if isinstance(error, Failure) else str(error)
 
 
-def brokers_in_zookeeper(hosts: str) -> str:
+def brokers_in_zookeeper(
+    hosts: str, advice: str = "--zookeeper is deprecated, use --bootstrap-server"
+) -> str:
     """The addresses of the brokers that are registered below this connect string."""
     from headrace.coordination import zookeeper
 
     print(
-        f"headrace: --zookeeper is deprecated, use --bootstrap-server; connecting to the brokers "
-        f"registered at {hosts}",
+        f"headrace: {advice}; connecting to the brokers registered at {hosts}",
         file=sys.stderr,
     )
     tree = zookeeper.connect(hosts, connection_timeout_ms=_ZOOKEEPER_TIMEOUT_MS)

@@ -1,16 +1,16 @@
-"""`connect-standalone`: connectors from files, in one process that keeps offsets in a file.
+"""`connect-standalone`: connectors from files and by REST, in one process with offsets in a file.
 
 connect-standalone connect-standalone.properties [connector.properties | connector.json]…
 """
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
+from headrace.cli.connect.files import read_connector
 from headrace.cli.connect_worker import serve
 from headrace.cli.failures import Failure
-from headrace.cli.small_files import read_properties, read_text
+from headrace.cli.small_files import read_properties
 
 USAGE: Final = (
     "USAGE: connect-standalone connect-standalone.properties "
@@ -32,19 +32,4 @@ def run(words: list[str]) -> int:
         raise Failure("no file of the worker's settings is given", USAGE)
     settings = read_properties(words[0], failure=Failure)
     connectors = [(path, read_connector(path)) for path in words[1:]]
-    return serve(settings, connectors)
-
-
-def read_connector(path: str) -> dict[str, str]:
-    """A connector's settings: properties, or JSON as the REST API takes it, or their object."""
-    if not path.endswith(".json"):
-        return read_properties(path, failure=Failure)
-    try:
-        told = json.loads(read_text(path, failure=Failure))
-    except ValueError as fault:
-        raise Failure(f"{path} cannot be read as JSON: {fault}", "correct the file") from fault
-    if isinstance(told, dict) and isinstance(told.get("config"), dict):
-        told = {"name": told.get("name"), **told["config"]}
-    if not isinstance(told, dict):
-        raise Failure(f"{path} holds no object", 'write {"name": …, "config": {…}}')
-    return {name: str(value) for name, value in told.items() if value is not None}
+    return serve(settings, connectors, rest=True)

@@ -1,4 +1,4 @@
-"""`headrace connect`: connectors, run here with nothing but their settings."""
+"""`headrace connect run`: a connector, run here with nothing but its settings."""
 
 from __future__ import annotations
 
@@ -7,21 +7,13 @@ from typing import Annotated, Final
 import typer
 
 from headrace.cli.failures import WrongUsage
-from headrace.cli.options import MADE, NONE_GIVEN, OutputOption, TargetOptions, parse_pairs
-from headrace.cli.output import Output, emit_rows
+from headrace.cli.options import MADE, NONE_GIVEN, TargetOptions, parse_pairs
 from headrace.cli.parameters import argument, option
 from headrace.cli.target import Target
 
-app = typer.Typer(help="Move data into topics and out of them, by configuration alone.")
-
 _JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
-_COLUMNS: Final = ("class", "type", "version")
 
 
-@app.command(
-    "run",
-    epilog="Example: headrace connect run FileStreamSource --set file=app.log --set topic=logs",
-)
 def run_connector(
     connector: Annotated[
         str, argument("CLASS | FILE.py:CLASS", "A connector by its name, or one in a Python file.")
@@ -65,15 +57,8 @@ def _worker(target: Target, offsets: str) -> dict[str, str]:
     return worker
 
 
-@app.command("plugins", epilog="Example: headrace connect plugins -o json")
-def list_plugins(output: OutputOption = Output.TABLE) -> None:
-    """List the connectors that can be named, those of installed packages included."""
-    from headrace.cli.connect_worker import needs_extra
-
-    try:
-        from headrace.pipelines.connect.plugins import plugins
-    except ModuleNotFoundError as missing:
-        raise needs_extra(missing) from missing
-
-    rows = [{"class": each.name, "type": each.kind, "version": each.version} for each in plugins()]
-    emit_rows(rows, output, _COLUMNS)
+def register(app: typer.Typer) -> None:
+    app.command(
+        "run",
+        epilog="Example: headrace connect run FileStreamSource --set file=app.log --set topic=logs",
+    )(run_connector)
