@@ -35,8 +35,12 @@ from contextlib import suppress
 with suppress(ImportError):  # an older broker has no turns
     from headrace.broker.net import turns
     turns.CONNECTION_NS = 10**15
-from headrace.broker.net import connection
-connection._LONG_TURN_S = 10**6
+with suppress(ImportError):  # an older broker has it elsewhere
+    from headrace.broker.net import connection
+    connection._LONG_TURN_S = 10**6
+with suppress(ImportError):
+    from headrace.broker import connection
+    connection._LONG_TURN_S = 10**6
 from headrace.cli import main
 main()
 """

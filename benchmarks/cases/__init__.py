@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.cases import (
     cluster,
     compaction,
+    connect,
     failover,
     fairness,
     fsync,
@@ -35,6 +36,7 @@ SCENARIOS = (
     fsync.SCENARIO,
     spark.SCENARIO,
     services.SCENARIO,
+    connect.SCENARIO,
     cluster.SCENARIO,
     failover.SCENARIO,
     quota.SCENARIO,

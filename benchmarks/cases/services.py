@@ -139,7 +139,8 @@ def _measure_memory(bench: Bench) -> None:
     for _ in bench.repetitions:
         ports = [free_port() for _ in range(3)]
         with bench.scratch() as folder:
-            words = ["up", "--data", str(folder), "--port", str(ports[0])]
+            words = ["up", "--only", "broker,registry,rest", "--data", str(folder)]
+            words += ["--port", str(ports[0])]
             more = ["--registry-port", str(ports[1]), "--rest-port", str(ports[2])]
             command = [sys.executable, "-m", "headrace", *words, *more]
             with _process(command, ports) as process:
