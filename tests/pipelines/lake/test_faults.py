@@ -79,6 +79,24 @@ def _staged(root: Path) -> Path:
     return found
 
 
+def test_no_room_for_what_another_partition_has_open(tmp_path: Path) -> None:
+    """A file that is finished early to make way for another: if that fails, its partition, which
+    did not ask for it, must not go on as if the file were there."""
+    target = FileTarget(filesystem(str(tmp_path / "lake")), AvroFormat(), most_open=1)
+    lake = LakeWriter(target, DefaultPartitioner(), Rotation(), Hands())
+    lake.write(numbers(0, 100))
+    with no_file_above(0), pytest.raises(LakeFault, match="File too large"):
+        lake.write(numbers(0, 10, partition=1))
+    lake.write(numbers(0, 10, partition=1))
+    with pytest.raises(LakeFault, match="File too large"):
+        lake.write(numbers(100, 50))
+    assert lake.safe(PLACE) == 0
+    lake.write(numbers(0, 150))
+    lake.publish(PLACE)
+    assert is_complete(tmp_path / "lake", 150)
+    lake.close()
+
+
 @pytest.mark.parametrize("gone", ["lake/topics/+tmp", "lake", "lake/logs"])
 def test_a_folder_vanishes(lake: LakeWriter, tmp_path: Path, gone: str) -> None:
     """Whatever somebody deletes, the writer says so or goes on; what is published stays."""

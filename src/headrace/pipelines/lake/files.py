@@ -162,7 +162,8 @@ class FileTarget:
             with self.formatting(held.path):
                 held.file.finish()
             self.filesystem.seal(held.path, held.out)
-        except LakeFault:
+        except LakeFault as fault:
+            cut.lost = fault  # another partition may have asked, which is all that hears of it
             self._abandon(held)
             raise
         topic, partition = cut.place
@@ -216,10 +217,13 @@ class FileCut:
         self.size = 0
         self.sealed: list[str] = []
         self.moves: list[Move] = []
+        self.lost: LakeFault | None = None
+        """Why one of the files could not be finished: its rows are in none, so the cut is over."""
         self._target = target
 
     def write(self, folder: str, rows: Rows) -> None:
         """Add rows to the file of a folder."""
+        self._refuse_if_lost()
         held = self._target.opened(self, folder, rows)
         with self._target.formatting(held.path):
             held.file.write(rows)
@@ -230,6 +234,7 @@ class FileCut:
 
     def commit(self, first: int, following: int) -> None:
         """Publish all files."""
+        self._refuse_if_lost()
         self._target.seal_all(self)
         self._target.publish(self, Entry(first, following, self.moves))
 
@@ -238,3 +243,8 @@ class FileCut:
         self._target.drop_all(self)
         for path in self.sealed:
             self._target.filesystem.discard(path, None)
+
+    def _refuse_if_lost(self) -> None:
+        if self.lost is not None:
+            told = f"a file was lost when it was finished: {self.lost}; its rows are written again"
+            raise LakeFault(told, passing=self.lost.passing) from self.lost
