@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from moto.server import ThreadedMotoServer
 from headrace.pipelines.connect.connectors.dynamodb.source import DynamoSource
 from headrace.pipelines.connect.faults import ConfigException, ConnectException, RetriableException
 from headrace.testing import ConnectHarness
+from tests.pipelines.connect.connectors.stand_in import Answer, Request, stand_in
 from tests.pipelines.connect.worker.running import Worker, messages
 from tests.servers.server import HOST, free_port
 
@@ -100,6 +102,74 @@ def test_faults(endpoint: str, client: Any) -> None:
         harness.poll()
     with pytest.raises(ConfigException, match="name of a table"):
         ConnectHarness(DynamoSource, settings(endpoint))
+
+
+def fault(kind: str) -> Answer:
+    return Answer(400, json.dumps({"__type": f"aws#{kind}", "message": "of the test"}).encode())
+
+
+class Service:
+    """A stream service in which each table has one shard, `<table>-shard`, with one change."""
+
+    def __init__(self) -> None:
+        self.faults: dict[str, list[str]] = {}
+        """By operation and place, as `GetRecords orders`: the kinds of faults that are next."""
+
+    def __call__(self, request: Request) -> Answer:
+        operation = request.headers["X-Amz-Target"].rpartition(".")[2]
+        about = json.loads(request.body)
+        place = str(
+            about.get("TableName") or about.get("StreamArn") or about.get("ShardIterator")
+        ).partition("-")[0]
+        faults = self.faults.get(f"{operation} {place}", [])
+        if faults:
+            return fault(faults.pop(0))
+        return Answer(body=json.dumps(self._answer(operation, place, about)).encode())
+
+    def _answer(self, operation: str, place: str, about: dict[str, Any]) -> dict[str, Any]:
+        if operation == "DescribeTable":
+            return {"Table": {"TableName": place, "LatestStreamArn": f"{place}-{'x' * 40}"}}
+        if operation == "DescribeStream":
+            return {"StreamDescription": {"Shards": [{"ShardId": f"{place}-{'s' * 30}"}]}}
+        if operation == "GetShardIterator":
+            return {"ShardIterator": f"{place}-{about.get('SequenceNumber', 'first')}"}
+        read_before = not about["ShardIterator"].endswith("-first")
+        change = {
+            "eventName": "INSERT",
+            "dynamodb": {"Keys": {"id": {"S": place}}, "SequenceNumber": "1" * 21},
+        }
+        records = [] if read_before else [change]
+        return {"Records": records, "NextShardIterator": f"{place}-{'1' * 21}"}
+
+
+def test_what_was_read_before_a_fault_is_kept() -> None:
+    """A table that cannot be read now does not take along what another has given."""
+    service = Service()
+    service.faults["GetRecords b"] = ["ProvisionedThroughputExceededException"]
+    with (
+        stand_in(service) as server,
+        ConnectHarness(DynamoSource, settings(server.url, "a,b")) as harness,
+    ):
+        with pytest.raises(RetriableException, match="cannot serve now"):
+            harness.poll()
+        harness.poll()
+        keys = [key for batch in harness.batches for key in batch.key.to_values()]
+    assert keys == ['{"id":"a"}', '{"id":"b"}']
+
+
+def test_away_for_more_than_a_day(caplog: pytest.LogCaptureFixture) -> None:
+    """The position is no longer kept: what there still is is read, and the gap is told."""
+    service = Service()
+    with (
+        stand_in(service) as server,
+        ConnectHarness(DynamoSource, settings(server.url, "a")) as harness,
+    ):
+        assert len(harness.poll()) == 1
+        harness.restart()
+        service.faults["GetShardIterator a"] = ["TrimmedDataAccessException"]
+        found = harness.poll() or harness.poll()
+    assert len(found) == 1
+    assert "changes of a are lost" in caplog.text
 
 
 def test_through_a_worker(

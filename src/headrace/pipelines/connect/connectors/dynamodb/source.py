@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -56,22 +56,26 @@ class DynamoSource(SourceTask):
         ]
         self._look_at = 0.0
 
-    def poll(self) -> Iterable[Batch]:
+    def poll(self) -> Iterator[Batch]:
+        brought = False
         try:
-            found = self._read()
+            for batch in self._read():
+                brought = True
+                yield batch
         except RetriableException:
             self.context.wait(_RETRY_S)
             raise
-        if not found:
+        if not brought:
             self.context.wait(self._settings.poll_ms / 1000)
-        return found
 
     def close(self) -> None:
         """Let go of the connections."""
         for stream in getattr(self, "_streams", ()):
             stream.close()
 
-    def _read(self) -> list[Batch]:
+    def _read(self) -> Iterator[Batch]:
+        """What each shard has, as soon as it was read: a shard that cannot be read now must not
+        take along what others gave, for they go on behind it."""
         if time.monotonic() >= self._look_at:
             for stream in self._streams:
                 for shard in stream.look_for_shards():
@@ -79,15 +83,13 @@ class DynamoSource(SourceTask):
                     sequence = kept.get("sequence")
                     shard.sequence = None if sequence is None else str(sequence)
             self._look_at = time.monotonic() + self._settings.shards_ms / 1000
-        found: list[Batch] = []
         for stream in self._streams:
             for shard in stream.due():
                 changes = stream.read(shard)
-                if changes:
-                    found.append(self._batch(stream, shard, changes))
                 if shard.ended:
                     self._look_at = 0.0  # those that came from it
-        return found
+                if changes:
+                    yield self._batch(stream, shard, changes)
 
     def _batch(self, stream: TableStream, shard: Shard, changes: list[Mapping[str, Any]]) -> Batch:
         return Batch.of_rows(

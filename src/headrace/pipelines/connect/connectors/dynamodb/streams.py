@@ -88,9 +88,9 @@ class TableStream:
 
     def read(self, shard: Shard) -> list[Mapping[str, Any]]:
         """The next changes of a shard; `ended` once there will be no more."""
-        if shard.iterator is None:
-            shard.iterator = self._iterator(shard)
         try:
+            if shard.iterator is None:
+                shard.iterator = self._iterator(shard)
             answer = self._ask(self._streams.get_records, ShardIterator=shard.iterator)
         except exceptions.ClientError as fault:
             shard.iterator = None
