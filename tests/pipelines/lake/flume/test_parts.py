@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import threading
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -12,14 +13,17 @@ from headrace.cli.failures import Failure
 from headrace.cli.kafka_compat import lake_tools
 from headrace.errors import ConfigError, HeadraceError
 from headrace.java.properties import parse_properties
+from headrace.pipelines.lake.faults import LakeFault
 from headrace.pipelines.lake.flume.agent_file import read_agent
 from headrace.pipelines.lake.flume.channel import ChannelFull, MemoryChannel
+from headrace.pipelines.lake.flume.components import Surroundings
 from headrace.pipelines.lake.flume.escapes import Escaped, Unresolved
 from headrace.pipelines.lake.flume.event import Event, Receipt
+from headrace.pipelines.lake.flume.hdfs_sink import HdfsSink
 from headrace.pipelines.lake.flume.interceptors import interceptor
 from headrace.pipelines.lake.jobs.properties import Properties
 from headrace.testing import VirtualClock
-from tests.pipelines.lake.flume.agents import FLUMEKAFKA, Running
+from tests.pipelines.lake.flume.agents import FLUMEKAFKA, Running, finished, lines, running
 
 
 def channel(**settings: str) -> MemoryChannel:
@@ -167,3 +171,95 @@ def test_flume_ng_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> No
         lake_tools.flume(["agent", "-n", "a"])
     with pytest.raises(Failure, match="has no command avro-client"):
         lake_tools.flume(["avro-client"])
+
+
+def hdfs_sink(folder: str, **settings: str) -> HdfsSink:
+    given = {f"hdfs.{name}": value for name, value in settings.items()}
+    usual = {"type": "hdfs", "hdfs.fileType": "DataStream", "hdfs.path": folder}
+    around = Surroundings(VirtualClock(), threading.Event(), lambda line: None)
+    return HdfsSink("k1", Properties(usual | given, "flume.conf"), around)
+
+
+def test_headers_lead_to_no_folder_outside(tmp_path: Path) -> None:
+    """Whoever writes to the topic writes its headers."""
+    sink = hdfs_sink(f"{tmp_path}/lake/%{{who}}/%{{dot}}%{{dot}}", filePrefix="%{key}")
+    up = {"who": "../../outside", "dot": ".", "key": "../../../x"}
+    sink.write([Event(b"body", up), Event(b"other", {"who": "a/b", "dot": "d", "key": "k\0"})])
+    sink.close()
+    found = {str(path.relative_to(tmp_path)).rpartition(".")[0] for path in finished(tmp_path)}
+    assert found == {
+        "lake/%2E%2E/%2E%2E/outside/%2E%2E/%2E%2E/%2E%2E/%2E%2E/x",
+        "lake/a/b/dd/k%00",
+    }
+
+
+def test_a_transaction_that_comes_again_settles_no_event_twice(tmp_path: Path) -> None:
+    """One event of a transaction is written, the other cannot be: both come again. The batch is
+    not safe before both are."""
+    sink = hdfs_sink(f"{tmp_path}/%{{to}}", rollCount="1")
+    (tmp_path / "bad").write_bytes(b"in the way")
+    receipt = Receipt(3)
+    good, bad = (Event(b"", {"to": to}, receipt) for to in ("good", "bad"))
+    for _ in range(3):
+        with pytest.raises(LakeFault, match="something else stands in its place"):
+            sink.write([good, bad])
+    assert not receipt.is_settled
+    (tmp_path / "bad").unlink()
+    sink.write([good, bad])
+    assert not receipt.is_settled, "the third event has not come yet"
+    sink.write([good])
+    assert receipt.is_settled
+    sink.close()
+
+
+OWN_PARTS = """\
+class Once:
+    def __init__(self, name, settings, around): self.stopping = around.stopping
+    def run(self, deliver):
+        from headrace.pipelines.lake.flume.event import Event, Receipt
+        deliver([Event(b"body", receipt=Receipt(1))])
+        self.stopping.wait(60)
+    def close(self): ...
+
+class Late:
+    batch_size = 10
+    def __init__(self, name, settings, around): self.tell, self.fails = around.tell, False
+    def write(self, events):
+        self.tell(f"written {len(events)}")
+        self.fails = True
+    def tick(self):
+        if self.fails:
+            self.fails = False
+            raise OSError("what is due cannot be published")
+        self.tell("tick")
+    def close(self): ...
+"""
+
+
+def test_what_is_due_is_no_part_of_a_transaction(tmp_path: Path) -> None:
+    """Events that were taken are not given again because an older file cannot be published."""
+    own = tmp_path / f"own_{tmp_path.name.replace('-', '_')}.py"
+    own.write_text(OWN_PARTS)
+    text = f"""\
+        pipeline.sources = r
+        pipeline.channels = c
+        pipeline.sinks = k
+        pipeline.sources.r.type = {own}:Once
+        pipeline.sources.r.channels = c
+        pipeline.channels.c.type = memory
+        pipeline.sinks.k.type = {own}:Late
+        pipeline.sinks.k.channel = c
+    """
+    with running(text, "127.0.0.1:9") as agent:
+        agent.until(lambda: any("cannot be published" in line for line in agent.told))
+        agent.until(lambda: agent.told.count("tick") >= 2)
+    assert agent.told.count("written 1") == 1
+
+
+def test_a_file_of_another_sink_is_not_replaced(tmp_path: Path) -> None:
+    """Two agents with one folder and one prefix begin to count at the same moment."""
+    for body in (b"one", b"two"):
+        sink = hdfs_sink(str(tmp_path / "shared") + "/", rollCount="1")
+        sink.write([Event(body)])
+        sink.close()
+    assert sorted(lines(tmp_path)) == [b"one", b"two"]

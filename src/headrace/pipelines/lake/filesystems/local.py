@@ -20,6 +20,7 @@ _REMEDIES: Final = {
     errno.EACCES: "let the worker's user write there",
     errno.EPERM: "let the worker's user write there",
     errno.ENOTDIR: "a file stands where a folder must be: move it away",
+    errno.EEXIST: "something else stands in its place: move it away",
     errno.ENOENT: "something removed it while it was written: leave the folder to the writer",
 }
 _PASSING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.ENOENT)

@@ -145,22 +145,31 @@ class Agent:
         pause_s = 0.0
         while not (self._sources_are_quiet.is_set() and (pause_s or not len(channel))):
             taking = channel.take(sink.batch_size, _LOOK_S)
-            try:
-                if taking.events:
-                    sink.write(taking.events)
-                sink.tick()
-            except Exception as fault:
-                taking.rollback()
-                pause_s = min(max(2 * pause_s, _FIRST_PAUSE_S), _MOST_PAUSE_S)
-                self._around.tell(f"sink {component.name}, again in {pause_s:g} s: {fault}")
-                self._sources_are_quiet.wait(pause_s)
-            else:
+            fault = _fault_of(partial(sink.write, taking.events)) if taking.events else None
+            if fault is None:
                 taking.commit()
+            else:
+                taking.rollback()
+            # What is due elsewhere is not part of the transaction, whichever of them fails.
+            fault = fault or _fault_of(sink.tick)
+            if fault is None:
                 pause_s = 0.0
+                continue
+            pause_s = min(max(2 * pause_s, _FIRST_PAUSE_S), _MOST_PAUSE_S)
+            self._around.tell(f"sink {component.name}, again in {pause_s:g} s: {fault}")
+            self._sources_are_quiet.wait(pause_s)
         try:
             sink.close()
         except Exception as fault:
             self._failed(f"sink {component.name} could not close its files", fault)
+
+
+def _fault_of(work: Callable[[], None]) -> Exception | None:
+    try:
+        work()
+    except Exception as fault:  # of any kind: the sink tries again
+        return fault
+    return None
 
 
 def _intercepted(chain: Sequence[Interceptor], event: Event) -> Event | None:

@@ -21,6 +21,7 @@ from headrace.java.date_format import MONTHS, WEEKDAYS
 
 _ESCAPE: Final = re.compile(r"%(?:\{([\w.-]+)\}|\[(\w+)\]|(.))")
 _TIME: Final = "timestamp"
+_NO_NAME: Final = re.compile(r"[\x00-\x1f\x7f]|^\.{1,2}$")
 _FIELDS: Final[Mapping[str, Callable[[datetime.datetime], str]]] = {
     "a": lambda at: WEEKDAYS[at.weekday()][:3],
     "A": lambda at: WEEKDAYS[at.weekday()],
@@ -50,6 +51,18 @@ _FIELDS: Final[Mapping[str, Callable[[datetime.datetime], str]]] = {
 
 class Unresolved(HeadraceError):
     """An event lacks the header that its path asks for."""
+
+
+def parts_below(path: str) -> list[str]:
+    """The parts of a path, none of which leads out of the folder that it is below.
+
+    Whoever writes a record writes its headers: what no folder may be called becomes %XX.
+    """
+    return [_NO_NAME.sub(_as_hex, part) for part in path.split("/") if part]
+
+
+def _as_hex(found: re.Match[str]) -> str:
+    return "".join(f"%{ord(char):02X}" for char in found[0])
 
 
 class Escaped:

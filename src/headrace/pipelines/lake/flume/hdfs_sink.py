@@ -20,7 +20,7 @@ from headrace.errors import ConfigError
 from headrace.pipelines.lake.faults import LakeFault
 from headrace.pipelines.lake.filesystems.filesystem import Filesystem
 from headrace.pipelines.lake.flume.components import Surroundings
-from headrace.pipelines.lake.flume.escapes import Escaped
+from headrace.pipelines.lake.flume.escapes import Escaped, parts_below
 from headrace.pipelines.lake.flume.event import Event, Receipt
 from headrace.pipelines.lake.formats.format import Format, FormatFile
 from headrace.pipelines.lake.formats.lines import LinesFormat
@@ -91,12 +91,16 @@ class HdfsSink:
         by_place: defaultdict[Place, list[Event]] = defaultdict(list)
         now_ms = self._clock.now_ms() if self._by_clock else None
         for event in events:
-            folder = self._folder.resolved(event.headers, now_ms)
-            prefix = self._prefix.resolved(event.headers, now_ms)
-            whole = self._root.below(*(part for part in folder.split("/") if part), prefix)
-            by_place[whole.path, 0].append(event)
-        for place, part in by_place.items():
-            self._add(place, part)
+            by_place[self._place_of(event, now_ms)].append(event)
+        added: list[Event] = []
+        try:
+            for place, part in by_place.items():
+                self._add(place, part)
+                added += part
+        except Exception:
+            for event in added:  # they come again with the others, and are settled again
+                event.receipt.expect(1)
+            raise
 
     def tick(self) -> None:
         try:
@@ -118,6 +122,11 @@ class HdfsSink:
                 self._settle(place)
         finally:
             self._writer.close()
+
+    def _place_of(self, event: Event, now_ms: int | None) -> Place:
+        folder = self._folder.resolved(event.headers, now_ms)
+        prefix = self._prefix.resolved(event.headers, now_ms)
+        return self._root.below(*parts_below(f"{folder}/{prefix}")).path, 0
 
     def _add(self, place: Place, events: list[Event]) -> None:
         first = self._sequence
@@ -186,11 +195,24 @@ class FlumeFiles:
         return {}
 
     def begin(self, place: Place) -> FlumeFile:
-        self._number += 1
+        return FlumeFile(self, place)
+
+    def staged(self, place: Place) -> tuple[BinaryIO, str, str]:
+        """A new file, its path while it is written and that by which it will be read.
+
+        Another agent may count from the same number. Its file is not replaced: who has created the
+        file that is written looks whether there is a finished one.
+        """
         folder, _, prefix = place[0].rpartition("/")
-        name = f"{prefix}.{self._number}{self._suffix}{self.format.extension}"
         before, behind = self._in_use
-        return FlumeFile(self, f"{folder}/{before}{name}{behind}", f"{folder}/{name}")
+        while True:
+            self._number += 1
+            name = f"{prefix}.{self._number}{self._suffix}{self.format.extension}"
+            path, final = f"{folder}/{before}{name}{behind}", f"{folder}/{name}"
+            out = self.filesystem.stage(path)
+            if path == final or not self.filesystem.is_staged(final):
+                return out, path, final
+            self.filesystem.discard(path, out)
 
     def close(self) -> None:
         self.filesystem.close()
@@ -199,17 +221,17 @@ class FlumeFiles:
 class FlumeFile:
     """A file that is being written."""
 
-    def __init__(self, target: FlumeFiles, path: str, final: str) -> None:
+    def __init__(self, target: FlumeFiles, place: Place) -> None:
         self.size = 0
         self._target = target
-        self._path = path
-        self._final = final
+        self._place = place
+        self._path = self._final = ""
         self._opened: tuple[BinaryIO, FormatFile] | None = None
 
     def write(self, folder: str, rows: Rows) -> None:
         files = self._target.filesystem
         if self._opened is None:
-            out = files.stage(self._path)
+            out, self._path, self._final = self._target.staged(self._place)
             self._opened = out, self._target.format.open(out, rows)
         out, file = self._opened
         with files.told(self._path):
