@@ -216,3 +216,30 @@ def remade(key: bytes, value: bytes | None) -> records.Write | None:
                 SessionKey(made, told["algorithm"], told["creation-timestamp"])
             )
     return None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("session-key", '{"key":"é","algorithm":"HmacSHA256","creation-timestamp":1}'),
+        ("connector-a", '{"properties":{"x":1}}'),
+        ("connector-a", '{"properties":{"x":"\\ud800"}}'),
+        ("task-a-" + "9" * 5000, '{"properties":{}}'),
+        ("connector-a", "[" * 100_000),
+    ],
+)
+def test_what_no_worker_writes_is_passed_over(key: str, value: str) -> None:
+    """Whoever follows the topic goes on after it."""
+    log = ConfigLog()
+    assert isinstance(log.replay(0, key.encode(), value.encode()), Strange)
+    assert log.snapshot().connectors == {}
+    assert log.snapshot().session_key is None
+    log.replay(1, *records.connector_config("b", {"x": "1"}))
+    assert log.snapshot().connectors == {"b": {"x": "1"}}
+
+
+def test_a_setting_of_null_is_none() -> None:
+    """A worker of Java writes what it was sent, null included."""
+    log = ConfigLog()
+    log.replay(0, b"connector-a", b'{"properties":{"x":null,"y":"1"}}')
+    assert log.snapshot().connectors == {"a": {"y": "1"}}

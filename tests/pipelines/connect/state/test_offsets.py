@@ -141,3 +141,15 @@ def test_a_key_that_is_no_partition(key: bytes | None) -> None:
     log = OffsetLog()
     log.replay(key, b'{"at":1}')
     assert log.offsets("a") == []
+
+
+@pytest.mark.parametrize(
+    "key",
+    [b'["s",{"file":"\\ud800"}]', b'["s",{"file":' + b"[" * 600 + b"]" * 600 + b"}]"],
+)
+def test_a_place_that_nobody_can_write_is_passed_over(key: bytes) -> None:
+    """Half of a character, and lists that are too deep: the topic is followed all the same."""
+    log = OffsetLog()
+    log.replay(key, b'{"position":1}')
+    log.replay(b'["s",{"file":"x"}]', b'{"position":2}')
+    assert log.offsets("s") == [({"file": "x"}, {"position": 2})]

@@ -183,3 +183,14 @@ def test_a_worker_that_lost_a_task_does_not_speak_for_it(
 ) -> None:
     """A status of another worker and an older generation is not written."""
     assert may_write(known, status) is may
+
+
+def test_the_number_of_a_task_has_an_end() -> None:
+    """Whoever follows the topic goes on after a key that no worker writes."""
+    log = StatusLog()
+    said = Status(State.RUNNING, "w", 1)
+    _, value = records.task_status(TaskId("a", 0), said)
+    log.replay(b"status-task-a-" + b"9" * 5000, value)
+    log.replay(b"status-task-a-%d" % 2**31, value)
+    log.replay(b"status-task-a-0", value)
+    assert log.tasks("a") == {TaskId("a", 0): said}

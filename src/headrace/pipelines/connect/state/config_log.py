@@ -9,7 +9,6 @@ a `Strange` with the reason, for the log.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -181,7 +180,7 @@ class ConfigLog:
             return ConnectorRemoved(name)
         settings = _properties(told)
         if settings is None:
-            return Strange(f"the settings of connector {name} are not a map of properties")
+            return Strange(f"the settings of connector {name} are not a map of texts")
         self._connectors[name] = settings
         self._target_states.setdefault(name, TargetState.STARTED)
         return ConnectorChanged(name)
@@ -196,7 +195,7 @@ class ConfigLog:
         task = records.task_of(text)
         settings = _properties(told)
         if task is None or settings is None:
-            return Strange(f"the settings of task {text} are not a map of properties")
+            return Strange(f"the settings of task {text} are not a map of texts")
         self._deferred.setdefault(task.connector, {})[task] = settings
         return None
 
@@ -274,7 +273,7 @@ class ConfigLog:
             return Strange("the session key does not say when it was made")
         try:
             made = SessionKey(base64.b64decode(key, validate=True), algorithm, created)
-        except binascii.Error as fault:
+        except ValueError as fault:  # characters beyond ASCII are no `binascii.Error`
             return Strange(f"the session key is not base64: {fault}")
         self._session = made
         return SessionKeyChanged(made)
@@ -293,7 +292,11 @@ _KINDS: Final = (
 
 def _properties(told: object) -> Settings | None:
     found = told.get("properties") if isinstance(told, dict) else None
-    return found if isinstance(found, dict) else None
+    if not isinstance(found, dict):
+        return None
+    # Workers of Java write what they were sent, and a setting may be sent as null: it is not set.
+    given = {name: text for name, text in found.items() if text is not None}
+    return given if all(isinstance(text, str) for text in given.values()) else None
 
 
 def _number(told: object, name: str) -> int | None:

@@ -17,6 +17,8 @@ from headrace.pipelines.connect.faults import DataException
 
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-f]{4}|.)")
 _WIDE: Final = re.compile("[\U00010000-\U0010ffff]")
+_HALF: Final = b"\\ud"
+"""The escape of a character's half: alone it is no character."""
 _PLAIN: Final = (1e-3, 1e7)
 """Between these a double has no exponent."""
 
@@ -27,10 +29,13 @@ def encode(value: object) -> bytes:
 
 
 def decode(data: bytes) -> object:
-    """The value of a text; DataException if it is none."""
+    """The value of a text; DataException if it is none, or one that could not be written again."""
     try:
-        return json.loads(data)
-    except ValueError as fault:
+        value = json.loads(data.decode("utf-8-sig"))
+        if _HALF in data.lower():
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except (ValueError, RecursionError) as fault:
         shown = data[:80].decode(errors="replace")
         raise DataException(f"not JSON: {shown} ({fault})") from None
 

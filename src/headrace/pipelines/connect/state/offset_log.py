@@ -40,8 +40,12 @@ class OffsetLog:
         except DataException:
             return
         offset = told if isinstance(told, dict) else None
+        try:
+            identity = _identity(partition)
+        except RecursionError:  # lists in lists, deeper than whoever wrote them could read back
+            return
         known = self._connectors.setdefault(connector, {})
-        known[_identity(partition)] = _Known(key, partition, offset)
+        known[identity] = _Known(key, partition, offset)
 
     def offset(self, connector: str, partition: Position) -> Mapping[str, object] | None:
         """Where a partition stands; None if that was never said, or taken back."""

@@ -34,6 +34,9 @@ Write: TypeAlias = tuple[bytes, bytes | None]
 
 Settings: TypeAlias = Mapping[str, str]
 
+_MOST_DIGITS: Final = 10
+"""Of the number of a task, which has 31 bits."""
+
 CONNECTOR: Final = "connector-"
 TASK: Final = "task-"
 COMMIT: Final = "commit-"
@@ -245,4 +248,7 @@ def task_of(text: str) -> TaskId | None:
     name, dash, number = text.rpartition("-")
     if not dash or not name or not (number.isascii() and number.removeprefix("+").isdigit()):
         return None
-    return TaskId(name, int(number))
+    digits = number.removeprefix("+").lstrip("0") or "0"
+    if len(digits) > _MOST_DIGITS or int(digits) >= 1 << 31:
+        return None
+    return TaskId(name, int(digits))
