@@ -7,10 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from headrace.pipelines.connect.connectors.http.sink import HttpSink
 from headrace.pipelines.connect.faults import ConfigException, ConnectException, RetriableException
+from headrace.pipelines.connect.model.batch import Batch
+from headrace.pipelines.connect.model.column import nothing, of_values
 from headrace.testing import ConnectHarness
 from tests.pipelines.connect.connectors.killing import eventually, killable
 from tests.pipelines.connect.connectors.stand_in import Answer, Request, StandIn, stand_in
@@ -102,6 +105,48 @@ def test_an_answer_that_is_retried(server: StandIn, service: Service) -> None:
     assert [each.body for each in server.requests] == [b"a", b"b", b"c", b"c"]
     assert list(harness.refused) == [1]
     assert "answered with 400: no such thing" in harness.refused[1]
+
+
+def test_topics_that_a_transform_has_made_one(server: StandIn, service: Service) -> None:
+    """Offsets of two topics are no places in one: a record with a lower offset is another one."""
+    with sink(server) as harness:
+        task = harness._running
+        assert isinstance(task, HttpSink)
+        task.assigned([("a", 0), ("b", 0)])
+        task.put(batch("merged", 10, "from a"))
+        task.put(batch("merged", 3, "from b"))
+        service.answers = [Answer(400), Answer(503)]
+        with pytest.raises(RetriableException):
+            task.put(batch("merged", 11, "bad", "later"))
+        task.put(batch("merged", 5, "also b"))
+    bodies = [each.body for each in server.requests]
+    assert bodies == [b"from a", b"from b", b"bad", b"later", b"also b"]
+
+
+def batch(topic: str, first: int, *values: str) -> Batch:
+    rows = len(values)
+    offsets = pa.array(range(first, first + rows), pa.int64())
+    return Batch(topic, nothing(rows), of_values(None, values), offsets, partition=0)
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirection_is_no_success(server: StandIn, service: Service, status: int) -> None:
+    """The record was not taken where it was sent, and credentials are not sent elsewhere."""
+    service.answers = [Answer(status, headers={"Location": server.url + "/elsewhere"})]
+    with sink(server, "/here") as harness:
+        harness.put(["a"])
+    told = f"is redirected to {server.url}/elsewhere: set http.api.url to where it is now"
+    assert told in harness.refused[0]
+    assert [each.path for each in server.requests] == ["/here"]
+
+
+def test_credentials_in_an_address_are_not_told(server: StandIn, service: Service) -> None:
+    service.answers = [Answer(400)]
+    address = server.url.replace("//", "//me:s3cret@")
+    with ConnectHarness(HttpSink, {"http.api.url": address + "/x"}) as harness:
+        harness.put(["a"])
+    assert "127.0.0.1" in harness.refused[0]
+    assert "s3cret" not in harness.refused[0]
 
 
 def test_retries_end(server: StandIn, service: Service) -> None:

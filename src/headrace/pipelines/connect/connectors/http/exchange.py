@@ -9,9 +9,11 @@ from typing import Final
 import urllib3
 from urllib3.exceptions import HTTPError
 
+from headrace.pipelines.connect.connectors.addresses import without_user
 from headrace.pipelines.connect.connectors.http.settings import HttpSettings
 
 _SHOWN: Final = 300
+_TAKEN: Final = 303  # the request was carried out, and what came of it can be seen elsewhere
 
 
 class HttpFault(Exception):
@@ -43,22 +45,31 @@ class Exchange:
         self._pool = urllib3.PoolManager(timeout=timeout, retries=False)
 
     def ask(self, request: Ask) -> bytes:
-        """The body of the answer; HttpFault unless its status is between 200 and 399."""
-        where = f"{request.method} {request.url}"
+        """The body of the answer; HttpFault if it is an error, or says to ask elsewhere.
+
+        Nothing follows it there: headers may hold credentials, which are meant for one address.
+        """
+        where = f"{request.method} {without_user(request.url)}"
         try:
             answer = self._pool.request(
                 request.method,
                 request.url,
                 body=request.body or None,
                 headers=self._headers,
-                redirect=True,
+                redirect=False,
             )
         except HTTPError as fault:
             raise HttpFault(f"{where} has no answer: {fault}", passing=True) from fault
-        if answer.status < 400:
+        if answer.status < 300 or (answer.status == _TAKEN and request.method != "GET"):
             return answer.data
-        said = answer.data[:_SHOWN].decode(errors="replace")
         passing = any(answer.status in statuses for statuses in self._retried)
+        if answer.status < 400:
+            elsewhere = without_user(answer.headers.get("Location", "an unknown address"))
+            raise HttpFault(
+                f"{where} is redirected to {elsewhere}: set http.api.url to where it is now",
+                passing=passing,
+            )
+        said = answer.data[:_SHOWN].decode(errors="replace")
         raise HttpFault(f"{where} is answered with {answer.status}: {said}", passing=passing)
 
     def close(self) -> None:

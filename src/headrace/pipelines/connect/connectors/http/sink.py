@@ -6,7 +6,7 @@ the records of the request will never be taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -36,9 +36,14 @@ class _Group:
 
 
 @dataclass(slots=True)
-class _Done:
-    """How far a partition is: requests before this offset are answered, some with a refusal."""
+class _Begun:
+    """A batch that is under way: requests before this offset are answered, some with a refusal.
 
+    `first` tells it from other batches when it comes again after a fault: a transform may have
+    made one topic of several, and then their offsets are no places in it.
+    """
+
+    first: object
     before: int = 0
     refused: dict[int, str] = field(default_factory=dict)
 
@@ -66,64 +71,64 @@ class HttpSink(SinkTask):
         self._settings = settings
         self._exchange: Exchange = Exchange(settings)
         self._retries = 0
-        self._done: dict[tuple[str, int | None], _Done] = {}
+        self._begun: dict[tuple[str, int | None], _Begun] = {}
 
     def put(self, batch: Batch) -> None:
         from headrace.pipelines.connect.connectors.http.exchange import Ask, HttpFault
 
         offsets = batch.positions.to_pylist()
-        done = self._done.setdefault((batch.topic, batch.partition), _Done())
-        for group in self._groups(batch, done):
-            if offsets[group.rows[-1]] < done.before:
+        groups, refused = self._groups(batch)
+        begun = self._begun.pop((batch.topic, batch.partition), None)
+        first = None if not groups else (offsets[groups[0].rows[0]], groups[0])
+        if begun is None or begun.first != first:
+            begun = _Begun(first)
+        for group in groups:
+            if offsets[group.rows[-1]] < begun.before:
                 continue  # answered before a later request failed
             try:
                 self._exchange.ask(Ask(group.method, group.url, self._body(group)))
             except HttpFault as fault:
                 if fault.passing:
+                    self._begun[batch.topic, batch.partition] = begun
                     raise self._failed(fault) from fault
-                done.refused |= {offsets[row]: str(fault) for row in group.rows}
+                begun.refused |= {offsets[row]: str(fault) for row in group.rows}
             self._retries = 0
-            done.before = offsets[group.rows[-1]] + 1
-        refused = {
-            row: done.refused.pop(offset)
-            for row, offset in enumerate(offsets)
-            if offset in done.refused
-        }
+            begun.before = offsets[group.rows[-1]] + 1
+        reasons = begun.refused
+        refused |= {row: reasons[at] for row, at in enumerate(offsets) if at in reasons}
         if refused:
-            raise RowsRefused(refused)
+            raise RowsRefused(dict(sorted(refused.items())))
 
     def revoked(self, partitions: Iterable[Partition]) -> None:
-        """Forget how far they were."""
-        for place in partitions:
-            self._done.pop(place, None)
+        """Forget how far batches were: others may go on with them."""
+        self._begun.clear()
 
     def close(self) -> None:
         """Let go of the connections."""
         if hasattr(self, "_exchange"):
             self._exchange.close()
 
-    def _groups(self, batch: Batch, done: _Done) -> Iterator[_Group]:
+    def _groups(self, batch: Batch) -> tuple[list[_Group], dict[int, str]]:
+        """What is to be asked for, and the rows for which nothing can be."""
         settings = self._settings
-        group: _Group | None = None
+        groups: list[_Group] = []
+        refused: dict[int, str] = {}
         for row, record in enumerate(batch.records()):
             method = settings.method.upper()
             if record.value is None:
                 if settings.null_values.lower() == "fail":
-                    reason = "the record has no value: see behavior.on.null.values"
-                    done.refused[record.position] = reason
+                    refused[row] = "the record has no value: see behavior.on.null.values"
                 if settings.null_values.lower() != "delete":
                     continue
                 method = "DELETE"
             url = _address(settings.url, record)
-            full = group is not None and len(group.rows) == settings.batch_max
-            if group is not None and (full or (group.method, group.url) != (method, url)):
-                yield group
-                group = None
-            group = group or _Group(method, url)
-            group.rows.append(row)
-            group.bodies.append(self._payload(record))
-        if group is not None:
-            yield group
+            last = groups[-1] if groups else _Group("", "")
+            full = len(last.rows) == settings.batch_max
+            if full or (last.method, last.url) != (method, url):
+                groups.append(_Group(method, url))
+            groups[-1].rows.append(row)
+            groups[-1].bodies.append(self._payload(record))
+        return groups, refused
 
     def _payload(self, record: Record) -> bytes:
         as_json = self._settings.as_array or self._settings.body_format.lower() == "json"
