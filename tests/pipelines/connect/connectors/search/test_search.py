@@ -57,6 +57,22 @@ def test_a_replay_changes_nothing(cluster: StandIn, index: Index) -> None:
     assert harness.refused == {}
 
 
+def test_credentials_in_an_address_are_not_told() -> None:
+    with stand_in(lambda request: Answer(403)) as cluster:
+        host = cluster.url.removeprefix("http://")
+        given = {"connection.url": f"http://me:s3cret@{host}"}
+        with (
+            ConnectHarness(SearchSink, given) as harness,
+            pytest.raises(ConnectException, match="answers 403") as raised,
+        ):
+            harness.put([{"n": 1}], keys=["a"])
+    assert "s3cret" not in str(raised.value)
+    assert host in str(raised.value)
+    with pytest.raises(ConfigException, match="is expected") as refused:
+        ConnectHarness(SearchSink, {"connection.url": "ftp://me:s3cret@host"})
+    assert "s3cret" not in str(refused.value)
+
+
 def test_offsets_as_ids(cluster: StandIn, index: Index) -> None:
     with sink(cluster, key_ignore="true", behavior_on_null_values="delete") as harness:
         harness.put([{"n": 1}, None], topic="t", partition=3)

@@ -11,6 +11,7 @@ from opensearchpy import OpenSearch, TransportError
 from opensearchpy.exceptions import ConnectionError as Unreachable
 
 from headrace.pipelines.connect.config.definition import Password
+from headrace.pipelines.connect.connectors.addresses import without_user
 
 _PASSING: Final = frozenset((408, 429, 500, 502, 503, 504))
 _MALFORMED: Final = frozenset(
@@ -61,7 +62,7 @@ class SearchCluster:
         timeout_s: float,
     ) -> None:
         signed = None if username is None else (username, password.clear if password else "")
-        self._urls = ", ".join(urls)
+        self._urls = ", ".join(without_user(url) for url in urls)
         self._client = OpenSearch(
             list(urls), http_auth=signed, timeout=timeout_s, max_retries=0, retry_on_timeout=False
         )

@@ -6,6 +6,7 @@ from typing import Final
 
 from headrace.pipelines.connect.config.definition import Password, one_of
 from headrace.pipelines.connect.config.settings import Config
+from headrace.pipelines.connect.connectors.addresses import without_user
 from headrace.pipelines.connect.faults import ConfigException
 
 _URL: Final = "connection.url"
@@ -104,7 +105,7 @@ class SearchSettings(Config):
         """What no single setting can say of itself."""
         for url in self.urls:
             if not url.startswith(("http://", "https://")):
-                raise ConfigException.of(_URL, url, "http://host:9200 is expected")
+                raise ConfigException.of(_URL, without_user(url), "http://host:9200 is expected")
         if not self.urls:
             raise ConfigException.of(_URL, "", "http://host:9200 is expected")
         self.indices()
