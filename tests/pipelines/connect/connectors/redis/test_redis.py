@@ -98,6 +98,21 @@ def test_what_the_server_does_not_take(server: Server, client: redis.Redis) -> N
     assert "WRONGTYPE" in harness.refused[0]
 
 
+def test_a_server_that_takes_no_writes_now(server: Server, client: redis.Redis) -> None:
+    """What it says of each command is not about the command: nothing is refused for good."""
+    client.config_set("min-replicas-to-write", 1)
+    try:
+        with ConnectHarness(RedisSink, hosts(server)) as harness:
+            with pytest.raises(RetriableException, match="NOREPLICAS"):
+                harness.put(["one"], keys=["a"])
+            client.config_set("min-replicas-to-write", 0)
+            harness.put(["one"], keys=["a"])
+    finally:
+        client.config_set("min-replicas-to-write", 0)
+    assert harness.refused == {}
+    assert client.get("a") == "one"
+
+
 def test_streams_are_read(server: Server, client: redis.Redis) -> None:
     for number in range(3):
         client.xadd("s1", {"n": str(number)})

@@ -20,7 +20,11 @@ _PASSING: Final = (
     exceptions.TimeoutError,
     exceptions.OutOfMemoryError,
     exceptions.ReadOnlyError,
+    exceptions.ClusterDownError,
+    exceptions.TryAgainError,
 )
+_PASSING_WORDS: Final = ("NOREPLICAS", "MISCONF", "BUSY ")
+"""Of servers that take no command now: too few replicas, a disk without room, a long script."""
 
 
 class RedisServer:
@@ -85,7 +89,7 @@ class RedisServer:
             return ConnectException(
                 f"Redis at {self._where} does not accept the client: {fault}; check the password"
             )
-        if isinstance(fault, _PASSING):
+        if _passes(fault):
             return RetriableException(f"Redis at {self._where} cannot serve now: {fault}")
         if "NOAUTH" in str(fault):
             return ConnectException(f"Redis at {self._where} wants a password: {fault}")
@@ -94,7 +98,13 @@ class RedisServer:
 
 def _is_general(fault: exceptions.ResponseError) -> bool:
     """Whether a fault is not the command's own."""
-    return isinstance(fault, (*_REFUSED, *_PASSING)) or "NOAUTH" in str(fault)
+    elsewhere = isinstance(fault, exceptions.MovedError)  # a cluster: all its keys are spread
+    return elsewhere or isinstance(fault, _REFUSED) or _passes(fault) or "NOAUTH" in str(fault)
+
+
+def _passes(fault: exceptions.RedisError) -> bool:
+    """Whether the command may be taken later."""
+    return isinstance(fault, _PASSING) or str(fault).startswith(_PASSING_WORDS)
 
 
 def _entry(entry: tuple[bytes, Mapping[bytes, bytes]]) -> Entry:
