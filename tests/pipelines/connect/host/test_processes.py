@@ -155,7 +155,7 @@ def test_only_the_host_that_was_launched_is_served(hosts: Hosts, topic: str) -> 
             raise OSError("no memory")
         strangers.append(socket.create_connection(address))
         channel: Channel[FromHost] = Channel(strangers[-1], FromHost)
-        channel.send(Hello("guess"))
+        channel.send(Hello("gu\u00e9ss"))
         return ChildProcess(address, token)
 
     def on_state(task: TaskId, state: State, trace: str | None) -> None:

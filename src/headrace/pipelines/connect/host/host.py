@@ -80,6 +80,7 @@ class Host:
             each.thread.join(max(0.0, (until - self._clock.monotonic_ms()) / 1000))
             del self._tasks[task]
             if each.thread.is_alive():
+                each.context.abandon()
                 _LOG.error("task %s has not stopped within %g s and is left alone", task, timeout_s)
                 late.append(task)
         return late
@@ -123,9 +124,15 @@ class Host:
                     assembled(spec, context, self._clock)(report)
                 report(State.UNASSIGNED)
                 return
-            except Exception as fault:
-                report(State.FAILED, "".join(traceback.format_exception(fault)))
+            except BaseException as fault:  # libraries in Rust panic with what is no `Exception`
+                report(State.FAILED, _trace(fault))
             delay_ms = restarts.delay_ms(self._clock.monotonic_ms())
             if delay_ms is None or context.wait(delay_ms / 1000):
                 return
             context.seeks.clear()
+
+
+def _trace(fault: BaseException) -> str:
+    """In characters that can be sent: names of files, say, may have others."""
+    trace = "".join(traceback.format_exception(fault))
+    return trace.encode(errors="backslashreplace").decode()

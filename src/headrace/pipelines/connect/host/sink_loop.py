@@ -210,12 +210,14 @@ class _SinkLoop:
         return {TopicPartition(*place): offset for place, offset in found.items()}
 
     def _revoked(self, places: Collection[TopicPartition]) -> None:
+        """Whatever keeps it from a commit, the next owner puts again what came after the last."""
         try:
             self._settle()
-        except HeadraceError as fault:
-            if not is_expelled(fault):
-                raise
-            _LOG.warning("offsets are not committed, the group has moved on: %s", fault)
+        except Exception as fault:
+            if isinstance(fault, HeadraceError) and is_expelled(fault):
+                _LOG.warning("offsets are not committed, the group has moved on: %s", fault)
+            else:
+                _LOG.error("offsets are not committed as partitions are given up", exc_info=fault)
         finally:
             self._lost(places)
 

@@ -170,5 +170,7 @@ class AtLeastOnce(SourceLoop):
         if not marks:
             return
         parts.output.flush()
+        if parts.context.is_abandoned:
+            return  # whoever runs in its place may be further
         self._offsets.keep([(mark.partition, mark.offset) for mark in marks])
         self.committed(marks)

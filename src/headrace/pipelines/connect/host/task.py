@@ -26,6 +26,8 @@ class LoopContext:
         self.connector = task.connector
         self.task = task.task
         self.stopping = threading.Event()
+        self.is_abandoned = False
+        """It was asked to stop and did not in time: its successor may have begun by now."""
         self.seeks: dict[Partition, int] = {}
         self._going = threading.Event()
         self._going.set()
@@ -53,6 +55,10 @@ class LoopContext:
         """End soon, paused or not."""
         self.stopping.set()
         self._going.set()
+
+    def abandon(self) -> None:
+        """Stop waiting for its end; from here on it does not speak for its task."""
+        self.is_abandoned = True
 
     def pause(self) -> None:
         """Rest before the next turn."""

@@ -92,9 +92,11 @@ class Launcher:
     def close(self, timeout_s: float) -> None:
         """Stop every task, and end all hosts."""
         self.stop(self.tasks, timeout_s)
-        for hosts in self._shared.values():
-            for host in hosts:
-                host.close(timeout_s)
+        with self._lock:
+            hosts = [host for each in self._shared.values() for host in each]
+            self._shared.clear()  # whoever starts a task after this gets a host that lives
+        for host in hosts:
+            host.close(timeout_s)
         self._spark.close()
 
     @property

@@ -216,7 +216,7 @@ class RemoteHost:
                 channel: Channel[FromHost] = Channel(connection, FromHost)
                 with suppress(Gone):
                     hello = channel.receive_hello(_HELLO_S)
-                    if isinstance(hello, Hello) and hmac.compare_digest(hello.token, token):
+                    if isinstance(hello, Hello) and _is_same(hello.token, token):
                         return channel
                 channel.close()
         return None
@@ -280,12 +280,14 @@ class RemoteHost:
                 raise Gone("a second greeting")
 
     def _answer(self, channel: Channel[FromHost], question: Read | Keep | Writes) -> None:
-        try:
-            answer = self._answered(question)
-        except Exception as fault:  # the task fails by it, wherever it runs
-            answer = Answer(question.call, fault=f"{type(fault).__qualname__}: {fault}")
         with suppress(Gone):
-            channel.send(answer)
+            try:
+                channel.send(self._answered(question))
+            except Gone:
+                raise
+            except Exception as fault:  # the task fails by it, wherever it runs
+                told = f"{type(fault).__qualname__}: {fault}"
+                channel.send(Answer(question.call, fault=told))
 
     def _answered(self, question: Read | Keep | Writes) -> Answer:
         with self._lock:
@@ -316,6 +318,11 @@ def _started(spec: TaskSpec) -> Start:
         spec.paused,
         offsets.topic if isinstance(offsets, TransactionalOffsets) else None,
     )
+
+
+def _is_same(shown: str, token: str) -> bool:
+    """In bytes: texts beyond ASCII cannot be compared without telling where they differ."""
+    return hmac.compare_digest(shown.encode(), token.encode())
 
 
 def _restarts(spec: TaskSpec) -> bool:
