@@ -152,3 +152,15 @@ def test_schedules_begin_at_midnight() -> None:
     )
     with pytest.raises(ValueError, match="no time zone is called Mars/Olympus"):
         zone("Mars/Olympus")
+
+
+@pytest.mark.parametrize("place", ["UTC", "Europe/Berlin"])
+def test_times_of_no_calendar(place: str) -> None:
+    """One record whose time is in nanoseconds is refused; those beside it have their folders."""
+    times = [at("2026-11-18T12:00Z"), 10**17, -(2**63), 2**63 - 1, at("9999-12-30T12:00Z")]
+    by_time = TimePartitioner(DAILY, DAY_MS, timezone=zone(place), extractor=RecordTime())
+    found = folders(by_time, pa.array(range(5)), times)
+    assert found[0] == "year=2026/month=11/day=18"
+    assert found[4] == "year=9999/month=12/day=30"
+    assert found[1] == "its time, 100000000000000000 ms since 1970, is in no year of a calendar"
+    assert all("is in no year of a calendar" in told for told in found[2:4])

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from headrace.java.date_format import DateFormat, InvalidDateFormat
 from headrace.pipelines.lake.layout import escaped, folder_name
 from headrace.pipelines.lake.rows import Rows
-from headrace.pipelines.lake.times import Extractor, Wallclock
+from headrace.pipelines.lake.times import Extractor, Times, Wallclock
 
 DAY_MS: Final = 86_400_000
 HOUR_MS: Final = 3_600_000
@@ -27,6 +27,9 @@ DAILY: Final = "'year'=YYYY/'month'=MM/'day'=dd"
 HOURLY: Final = DAILY + "/'hour'=HH"
 _UNSUPPORTED: Final = "CxwF"
 _MINUTE_MS: Final = 60_000
+# Dates are of the years 1 to 9999, in every time zone.
+_FIRST_MS: Final = -62_135_596_800_000 + DAY_MS
+_LAST_MS: Final = 253_402_300_800_000 - DAY_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,7 @@ class TimePartitioner:
     def place(self, rows: Rows, now_ms: int) -> Placed:
         if isinstance(self._extractor, Wallclock):
             return Placed([self._folder(self._local(now_ms))], np.zeros(len(rows), np.int64))
-        found = self._extractor.times(rows)
+        found = _of_a_calendar(self._extractor.times(rows))
         times = np.asarray(pc.fill_null(found.times, 0), np.int64)
         minutes, of_minute = np.unique(times // _MINUTE_MS, return_inverse=True)
         shifts = [self._local(minute * _MINUTE_MS) - minute * _MINUTE_MS for minute in minutes]
@@ -144,6 +147,20 @@ class TimePartitioner:
         text = self._format.text(local_ms // self._duration_ms * self._duration_ms)
         parts = (part.partition("=") for part in text.split("/"))
         return "/".join(f"{escaped(name)}{equals}{escaped(value)}" for name, equals, value in parts)
+
+
+def _of_a_calendar(found: Times) -> Times:
+    """Without moments that have no date, as those that were not meant in milliseconds."""
+    known = pc.fill_null(found.times, 0)
+    odd = pc.or_(pc.less(known, _FIRST_MS), pc.greater(known, _LAST_MS))
+    if not odd.true_count:
+        return found
+    refused = {
+        row: f"its time, {known[row].as_py()} ms since 1970, is in no year of a calendar"
+        for row in pc.indices_nonzero(odd).to_pylist()
+    }
+    times = pc.if_else(odd, pa.scalar(None, pa.int64()), found.times)
+    return Times(times, {**found.refused, **refused})
 
 
 def _of_java(pattern: str) -> str:
