@@ -11,7 +11,10 @@ import pytest
 from headrace.cli.kafka_compat import lake_tools
 from headrace.errors import ConfigError
 from headrace.pipelines.lake.faults import LakeFault
+from headrace.pipelines.lake.gobblin.publishing import move_all
 from headrace.pipelines.lake.gobblin.settings import KNOWN, read_settings
+from headrace.pipelines.lake.gobblin.state import Move
+from headrace.pipelines.lake.jobs.locations import Location
 from headrace.pipelines.lake.jobs.locking import Locked
 from headrace.pipelines.lake.jobs.running import on_spark
 from tests.pipelines.lake.gobblin.jobs import KAFKA_TO_HDFS, Gobblin
@@ -168,6 +171,27 @@ def test_nothing_is_published_unless_all_units_are_done(
     assert job.lines() == [b"a"]
     assert job.run(my__most="100").published == 1
     assert job.lines() == [b"a", b"much too long"]
+
+
+def test_a_publication_between_file_systems_is_finished(tmp_path: Path) -> None:
+    """What was copied before a crash is not missed where it was."""
+    moves = [
+        Move(
+            Location("/", str(tmp_path / "work" / name).strip("/")),
+            Location(str(tmp_path), f"final/{name}"),
+        )
+        for name in ("a", "b")
+    ]
+    (tmp_path / "work").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "work" / name).write_text(name)
+    move_all(moves[:1])
+    move_all(moves)
+    assert [(tmp_path / "final" / name).read_text() for name in ("a", "b")] == ["a", "b"]
+    assert list((tmp_path / "work").iterdir()) == []
+    (tmp_path / "final/b").unlink()
+    with pytest.raises(LakeFault, match="has vanished before it was published"):
+        move_all(moves)
 
 
 def test_a_publication_that_is_interrupted_is_finished_by_the_next_run(

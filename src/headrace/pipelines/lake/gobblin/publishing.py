@@ -52,6 +52,8 @@ def move_all(moves: Iterable[Move]) -> None:
             continue
         others = source.open()
         if not others.is_staged(source.path) and not _holds(source):
+            if source.address != target.address and _holds(target):
+                continue  # copied before a crash, and only then deleted here
             raise LakeFault(
                 f"{others.url(source.path)} has vanished before it was published: leave the "
                 "folders of the job alone; remove commit.json of its state to run it again"
