@@ -201,7 +201,7 @@ def test_a_transaction_that_comes_again_settles_no_event_twice(tmp_path: Path) -
     receipt = Receipt(3)
     good, bad = (Event(b"", {"to": to}, receipt) for to in ("good", "bad"))
     for _ in range(3):
-        with pytest.raises(LakeFault, match="something else stands in its place"):
+        with pytest.raises(LakeFault, match="a file stands where a folder must be"):
             sink.write([good, bad])
     assert not receipt.is_settled
     (tmp_path / "bad").unlink()

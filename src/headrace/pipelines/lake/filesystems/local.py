@@ -47,7 +47,7 @@ class LocalFilesystem:
     def stage(self, path: str) -> BinaryIO:
         with self.told(path):
             whole = self._root / path
-            whole.parent.mkdir(parents=True, exist_ok=True)
+            _make(whole.parent)
             return open(whole, "xb", buffering=_BUFFER)
 
     def seal(self, path: str, out: BinaryIO) -> None:
@@ -70,7 +70,7 @@ class LocalFilesystem:
     def publish(self, path: str, final: str) -> bool:
         with self.told(final):
             target = self._root / final
-            target.parent.mkdir(parents=True, exist_ok=True)
+            _make(target.parent)
             try:
                 (self._root / path).rename(target)
             except FileNotFoundError:
@@ -91,6 +91,7 @@ class LocalFilesystem:
     def replace(self, path: str, data: bytes) -> None:
         with self.told(path), self._written_aside(path, data) as aside:
             aside.rename(self._root / path)
+            _sync(aside.parent)
 
     def read(self, path: str) -> bytes:
         with self.told(path):
@@ -114,7 +115,7 @@ class LocalFilesystem:
     def _written_aside(self, path: str, data: bytes) -> Iterator[Path]:
         """A file beside the one that it becomes, its bytes safe."""
         folder = (self._root / path).parent
-        folder.mkdir(parents=True, exist_ok=True)
+        _make(folder)
         aside = folder / f".{uuid.uuid4().hex}"
         try:
             with open(aside, "xb") as out:
@@ -132,6 +133,17 @@ def os_fault(url: str, fault: OSError) -> LakeFault:
     remedy = _REMEDIES.get(number, "see that the disk is there and can be written")
     cause = os.strerror(number) if number else str(fault)
     return LakeFault(f"cannot use {url}: {cause}; {remedy}", passing=number in _PASSING)
+
+
+def _make(folder: Path) -> None:
+    """Have a folder and those above it, on the disk too: else a file in it may be lost with it."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for each in reversed(missing):
+        each.mkdir(exist_ok=True)
+        _sync(each.parent)
 
 
 def _sync(folder: Path) -> None:
