@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 
@@ -42,8 +43,8 @@ class IcebergTarget:
             self._catalog.create_namespace_if_not_exists(namespace)
         except Exception as fault:  # each kind of catalog has faults of its own
             raise LakeFault(
-                f"cannot use the Iceberg catalog {catalog.get('uri')}: {fault}; see that it "
-                "answers and may be written",
+                f"cannot use the Iceberg catalog {_shown(catalog.get('uri', ''))}: "
+                f"{_shown(str(fault))}; see that it answers and may be written",
                 passing=True,
             ) from fault
 
@@ -112,3 +113,8 @@ class IcebergTarget:
 
     def _name(self, place: Place) -> str:
         return f"headrace.offset.{self._application}-{place[0]}-{place[1]}"
+
+
+def _shown(text: str) -> str:
+    """A text without the users and passwords of addresses in it: messages end up in logs."""
+    return re.sub(r"(?<=://)[^/?#\s]*@", "", text)

@@ -18,6 +18,7 @@ from headrace.pipelines.lake.tables.iceberg import IcebergTarget
 from headrace.pipelines.lake.target import Target
 from headrace.testing import ConnectHarness
 from tests.pipelines.lake.rows import numbers, offsets
+from tests.servers.server import HOST, free_port
 
 NUMBER = schemas.struct({"n": schemas.INT64, "colour": schemas.OPTIONAL_STRING})
 WIDER = schemas.struct({"n": schemas.INT64, "size": schemas.FLOAT64.but(optional=True)})
@@ -139,3 +140,11 @@ def test_rows_of_one_commit_do_not_fit(tmp_path: Path) -> None:
     cut.write("", type(odd)("t", 0, pa.array([{"n": "text"}]), odd.offsets))
     with pytest.raises(LakeFault, match="rows of one commit do not fit one table"):
         cut.commit(0, 2)
+
+
+def test_credentials_of_a_catalog_are_not_told() -> None:
+    address = f"http://me:s3cret@{HOST}:{free_port()}"
+    with pytest.raises(LakeFault, match="cannot use the Iceberg catalog") as raised:
+        IcebergTarget("default", "connect-x", catalog={"uri": address})
+    assert f"http://{HOST}:" in str(raised.value)
+    assert "s3cret" not in str(raised.value)
