@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 UV     := $(shell command -v uv 2>/dev/null || echo .tools/uv/bin/uv)
 SEED   ?= 1
-JOBS   ?= 2
+JOBS   ?= 3
 ARGS   ?=
 
 .DEFAULT_GOAL := help
@@ -47,7 +47,7 @@ demo: setup-spark ## A broker and a pipeline on Spark that finds fraud; figures 
 labs: setup-dev ## Short exercises that check their outcome; ARGS="lego single_node", "--list".
 	$(BIN)/python -m examples.labs $(ARGS)
 
-test: setup-dev ## Run every test, two files at a time; SEED=2 in another order, JOBS=0 in this process.
+test: setup-dev ## Run every test, three files at a time; SEED=2 in another order, JOBS=0 in this process.
 	$(BIN)/python -m pytest --randomly-seed=$(SEED) --durations 25 -n $(JOBS) --dist loadfile $(ARGS)
 
 thorough: setup-dev ## What `make test` has a sample of: more seeds, examples, versions; takes hours.

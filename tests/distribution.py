@@ -1,8 +1,8 @@
 """Which tests run in one process, and in which order files are begun.
 
-What uses Spark shares a process: one session, kernels compiled once, and never two JVMs that take
-the processor from each other. Every other file is a unit of its own. Those that take long are begun
-first, so that no process works on one of them alone at the end.
+What uses Spark's session shares a process: one session, kernels compiled once. Every other file is
+a unit of its own. Those that take long are begun first, so that no process works on one of them
+alone at the end.
 """
 
 from __future__ import annotations
@@ -14,13 +14,28 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 if TYPE_CHECKING:
     import pytest
 
-SPARK: Final = ("tests/pipelines/", "tests/apps/test_")
+SPARK: Final = (
+    "tests/apps/test_",
+    "tests/pipelines/columns/",
+    "tests/pipelines/connector/",
+    "tests/pipelines/kernels/",
+    "tests/pipelines/lake/gobblin/",
+    "tests/pipelines/run/",
+    "tests/pipelines/serdes/",
+    "tests/pipelines/sink/",
+    "tests/pipelines/source/",
+    "tests/pipelines/test_",
+)
 LONG: Final = (
+    "tests/pipelines/connect/java/",
+    "tests/pipelines/sessions/",
+    "tests/pipelines/cluster/",
     "tests/docs/",
     "tests/simulation/",
     "tests/chaos/",
     "tests/streams/",
     "tests/clients/test_franz_go.py",
+    "tests/clients/test_kafkajs.py",
     "tests/registry/clients/",
     "tests/clients/cluster/",
     "tests/conformance/",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from inspect import Parameter, Signature
 from typing import Annotated, Any, Final
 
@@ -139,13 +140,17 @@ for _name, _noun in _NOUNS.items():
 spread_all(app)
 
 
+_tree: Final = cache(lambda: get_command(app))
+"""All commands, made once in a process: the signatures of two hundred functions are read for it."""
+
+
 def run(words: list[str]) -> int:
     """Run one command line; typer's complaints become one line like all others."""
     completion_init()
     words, named = profile.take_out(words)
     if not words or words in [[noun] for noun in _NOUNS]:
         words = [*words, "--help"]
-    tree = get_command(app)
+    tree = _tree()
     try:
         with profile.applied(words, named, tree) as defaults:
             code = tree(words, prog_name="headrace", standalone_mode=False, default_map=defaults)
