@@ -202,3 +202,38 @@ def test_through_a_worker(start: Start, bootstrap: str, topic: str) -> None:
         )
         first = messages(bootstrap, topic, 7)[0]
         assert first.value() == b'{"id":1,"name":"n1"}'
+
+
+CURSORS = {
+    "http.offset.mode": "CURSOR_PAGINATION",
+    "http.next.page.json.pointer": "/next",
+    "http.response.data.json.pointer": "/items",
+}
+
+
+def test_a_cursor_that_only_looks_like_a_path() -> None:
+    """A token of base64 may begin with a slash: where ${offset} is, cursors go there."""
+
+    def serve(request: Request) -> Answer:
+        first = query(request).get("page", "") == ""
+        return answer({"items": [1], "next": "/t0+k=="} if first else {"items": [2]})
+
+    with stand_in(serve) as server, source(f"{server.url}/?page=${{offset}}", **CURSORS) as it:
+        assert it.poll() == [1]
+        assert it.poll() == [2]
+    assert query(server.requests[1]) == {"page": "/t0+k=="}
+
+
+def test_credentials_are_for_one_host() -> None:
+    """An answer may lead to any address, but not with what was meant for ours."""
+    with stand_in(lambda request: answer({"items": [2]})) as other:
+        elsewhere = other.url.replace("127.0.0.1", "localhost") + "/second"
+        more = {"auth.type": "BEARER", "bearer.token": "t0k", "headers": "X-Key:k"}
+        with (
+            stand_in(lambda request: answer({"items": [1], "next": elsewhere})) as server,
+            source(f"{server.url}/first", **CURSORS, **more) as it,
+        ):
+            assert it.poll() == [1]
+            assert it.poll() == [2]
+    assert server.requests[0].headers["Authorization"] == "Bearer t0k"
+    assert {"Authorization", "X-Key"} & {*other.requests[0].headers} == set()

@@ -26,11 +26,12 @@ class HttpFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request."""
+    """One request. It is `signed` by the connector's headers, unless it goes to somebody else."""
 
     method: str
     url: str
     body: bytes = b""
+    signed: bool = True
 
 
 class Exchange:
@@ -55,7 +56,7 @@ class Exchange:
                 request.method,
                 request.url,
                 body=request.body or None,
-                headers=self._headers,
+                headers=self._headers if request.signed else {},
                 redirect=False,
             )
         except HTTPError as fault:

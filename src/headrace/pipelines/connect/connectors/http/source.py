@@ -17,7 +17,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urljoin
+from urllib.parse import quote, urljoin, urlsplit
 
 from headrace.pipelines.connect.config.settings import Config
 from headrace.pipelines.connect.connectors.extras import needed_by
@@ -91,13 +91,13 @@ class HttpSource(SourceTask):
         from headrace.pipelines.connect.connectors.http.exchange import Ask, HttpFault
 
         settings = self._settings
-        if self._mode == "CURSOR_PAGINATION" and self._offset.startswith(("http:", "https:", "/")):
+        url, signed = settings.url.replace("${offset}", quote(self._offset, safe="")), True
+        if self._is_address():
             url = urljoin(settings.url, self._offset)
-        else:
-            url = settings.url.replace("${offset}", quote(self._offset, safe=""))
+            signed = urlsplit(url).hostname == urlsplit(settings.url).hostname
         body = settings.body.replace("${offset}", self._offset).encode()
         try:
-            data = self._exchange.ask(Ask(settings.method.upper(), url, body))
+            data = self._exchange.ask(Ask(settings.method.upper(), url, body, signed=signed))
         except HttpFault as fault:
             if not fault.passing or self._retries == settings.max_retries:
                 raise ConnectException(str(fault)) from fault
@@ -109,6 +109,15 @@ class HttpSource(SourceTask):
             return json.loads(data) if data else None
         except ValueError as fault:
             raise DataException(f"the answer of {url} is not JSON: {fault}") from fault
+
+    def _is_address(self) -> bool:
+        """Whether the cursor is where to ask, and not what to ask for there."""
+        if self._mode != "CURSOR_PAGINATION":
+            return False
+        has_place = "${offset}" in self._settings.url + self._settings.body
+        return self._offset.startswith(
+            ("http:", "https:") if has_place else ("http:", "https:", "/")
+        )
 
     def _moved(self, answer: object, records: list[object]) -> bool:
         """Set the offset of the next request; false if there is nothing to ask for yet."""
