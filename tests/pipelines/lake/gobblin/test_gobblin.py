@@ -173,6 +173,15 @@ def test_nothing_is_published_unless_all_units_are_done(
     assert job.lines() == [b"a", b"much too long"]
 
 
+def test_files_of_any_extension_are_published(topics: Topics, tmp_path: Path) -> None:
+    topic = topics.create()
+    topics.produce(topic, [b"1"])
+    job = Gobblin(topics, tmp_path, topic)
+    assert job.run(writer__output__format="v2_json.2026").published == 1
+    assert job.lines(topic) == [b"1"]
+    assert job.state() == {f"{topic}-0": {"offset": 1}}
+
+
 def test_a_publication_between_file_systems_is_finished(tmp_path: Path) -> None:
     """What was copied before a crash is not missed where it was."""
     moves = [

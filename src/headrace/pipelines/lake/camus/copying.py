@@ -63,7 +63,7 @@ class CamusLayout(Layout):
         return "/".join(part for part in parts if part)
 
     def range_of(self, topic: str, path: str) -> tuple[int, int, int] | None:
-        named = rf"{re.escape(topic)}\.(\d+)\.(\d+)\.(\d+)(?:\.[a-z.]+)?"
+        named = rf"{re.escape(topic)}\.(\d+)\.(\d+)\.(\d+)(?:\D[^/]*)?"
         found = re.fullmatch(named, path.rpartition("/")[2])
         return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
 

@@ -64,7 +64,8 @@ class TaskLayout(Layout):
         return f"{self.topics_dir}/{topic}/{name}"
 
     def range_of(self, topic: str, path: str) -> tuple[int, int, int] | None:
-        found = re.fullmatch(r"part\.[^/]*\.(\d+)\.(\d+)\.(\d+)(?:\.[a-z.]+)?", path)
+        named = rf"part\.{re.escape(self.job_id)}\.(\d+)\.(\d+)\.(\d+)(?:\D[^/]*)?"
+        found = re.fullmatch(named, path)
         return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
 
 
