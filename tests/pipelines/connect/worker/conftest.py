@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from headrace.testing import Broker
+from tests.pipelines.connect.worker.clustering import Node, is_joined, until
 from tests.pipelines.connect.worker.running import Worker
 
 
@@ -38,5 +39,27 @@ def start(bootstrap: str, tmp_path: Path) -> Iterator[Callable[..., Worker]]:
         return made
 
     yield make
+    for made in started:
+        made.stop()
+
+
+@pytest.fixture
+def group(topic: str) -> str:
+    return f"g-{topic}"
+
+
+@pytest.fixture
+def node(bootstrap: str, group: str) -> Iterator[Callable[..., Node]]:
+    """Starts workers of one group, which end with the test."""
+    started: list[Node] = []
+
+    def start(**settings: str) -> Node:
+        named = {key.replace("_", "."): value for key, value in settings.items()}
+        made = Node(bootstrap, group, named)
+        started.append(made)
+        until("the worker joins", lambda: is_joined(made.worker))
+        return made
+
+    yield start
     for made in started:
         made.stop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,6 @@ from headrace.pipelines.connect.worker.distributed import Distributed
 from headrace.pipelines.connect.worker.worker import NotTheLeader, NotTheOwner, Signature
 from tests.pipelines.connect.worker.clustering import (
     Node,
-    is_joined,
     runs,
     sink,
     source,
@@ -33,28 +32,6 @@ from tests.pipelines.connect.worker.running import values, write
 
 pytestmark = pytest.mark.timeout(300)
 Start = Callable[..., Node]
-
-
-@pytest.fixture
-def group(topic: str) -> str:
-    return f"g-{topic}"
-
-
-@pytest.fixture
-def node(bootstrap: str, group: str) -> Iterator[Start]:
-    """Starts workers of one group, which end with the test."""
-    started: list[Node] = []
-
-    def start(**settings: str) -> Node:
-        named = {key.replace("_", "."): value for key, value in settings.items()}
-        made = Node(bootstrap, group, named)
-        started.append(made)
-        until("the worker joins", lambda: is_joined(made.worker))
-        return made
-
-    yield start
-    for made in started:
-        made.stop()
 
 
 def test_a_connector_lives_on_one_worker(

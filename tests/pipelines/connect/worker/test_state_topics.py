@@ -67,9 +67,11 @@ def test_the_leader_before_is_fenced(bootstrap: str, topic: str) -> None:
     before.open()
     after.open()
     try:
+        before.claim()
         assert before.lead([(b"connector-a", b'{"properties":{"a":"1"}}')]).connectors.keys() == {
             "a"
         }
+        after.claim()
         assert after.lead([(b"connector-b", b'{"properties":{}}')]).connectors.keys() == {"a", "b"}
         with pytest.raises(Fenced):
             before.lead([(b"connector-c", b'{"properties":{}}')])

@@ -82,15 +82,30 @@ class ConfigTopic:
             self._writer.write(writes)
         return self.read_to_end()
 
+    def claim(self) -> None:
+        """Become the one who leads: who led before cannot write any more, from here on."""
+        if not self._is_transactional or self._leading is not None:
+            return
+        leading = TopicWriter(
+            self._client, self._topic, self._clock, f"connect-cluster-{self._group}"
+        )
+        try:
+            leading.claim()
+        except BaseException:
+            leading.close()
+            raise
+        self._leading = leading
+
     def lead(self, writes: Sequence[Write]) -> Snapshot:
-        """What only the leader may write: all or nothing if it is transactional. Fenced: there is
-        another leader."""
+        """What only the leader may write, once it has claimed that: all or nothing if it is
+        transactional. Fenced: there is another leader; this one must not shut it out in turn."""
         if not self._is_transactional:
             return self.write(writes)
         if writes:
             if self._leading is None:
-                self._leading = TopicWriter(
-                    self._client, self._topic, self._clock, f"connect-cluster-{self._group}"
+                raise Fenced(
+                    f"this worker has not claimed the topic {self._topic} for itself, or lost it "
+                    "to another leader: it does so after the next rebalance, try again then"
                 )
             try:
                 self._leading.write(writes)

@@ -348,13 +348,25 @@ class Distributed:
             check(self._snapshot().session_key, accepted, body, signature)
 
     def _modify(self, name: str, change: Callable[[Settings], None]) -> None:
+        why = "Only the leader can process external offsets modification requests"
+        self._require_lead(why)
+        self._told(lambda: self._shut_out(name))
+
         def modify() -> None:
-            self._require_lead("Only the leader can process external offsets modification requests")
+            self._require_lead(why)
             snapshot = self._herder.config.read_to_end()
             asked_offsets.modifiable(snapshot, name)
             change(resolved(snapshot.connectors[name], self.providers))
 
         self._ask(modify)
+
+    def _shut_out(self, name: str) -> None:
+        """A source's task that did not stop in time could commit its own offsets later."""
+        snapshot = self._herder.config.read_to_end()
+        asked_offsets.modifiable(snapshot, name)
+        config = resolved(snapshot.connectors[name], self.providers)
+        if self.settings.exactly_once and self._kind_of(name, config) == "source":
+            self._herder.fence(name)
 
     def _require_lead(self, why: str) -> None:
         if not self._herder.is_leader:

@@ -44,6 +44,7 @@ from headrace.runtime.clock import Clock
 _LOG: Final = logging.getLogger(__name__)
 _THREADS: Final = 4
 _FAST_READ_S: Final = 1.0
+_AGAIN_MS: Final = 1_000
 T = TypeVar("T")
 
 
@@ -183,18 +184,18 @@ class Herder:
             self.local.settle(made.held, snapshot)
         finally:
             self.member.settled.set()
-        if made.is_leader:
-            self._lead(snapshot)
-        else:
-            self.config.retire()
         if given.revoked:
             self.rebalance()  # what was given up here can be given out now
-            return
-        if given.delay_ms:
-            self.turns.later(given.delay_ms, lambda: self._rebalance_after(made.generation))
-        with self._balance:
-            self._is_balanced = True
-            self._balance.notify_all()
+        else:
+            if given.delay_ms:
+                self.turns.later(given.delay_ms, lambda: self._rebalance_after(made.generation))
+            with self._balance:
+                self._is_balanced = True
+                self._balance.notify_all()
+        if made.is_leader:
+            self._lead(made)
+        else:
+            self.config.retire()
 
     def _rebalance_after(self, generation: int) -> None:
         if self.round is not None and self.round.generation == generation:
@@ -220,8 +221,19 @@ class Herder:
 
     # -- leading ----------------------------------------------------------------------------------
 
-    def _lead(self, snapshot: Snapshot) -> None:
-        """What the leader does after each round."""
+    def _lead(self, made: Round) -> None:
+        """What the leader does after each round; again after a while if it cannot be done yet."""
+        if self.round is not made:
+            return
+        try:
+            self.config.claim()
+            self._forget_lost(self.config.read_to_end())
+            self._renew_key(made)
+        except (ConnectException, HeadraceError) as fault:
+            _LOG.warning("the topics cannot be led yet, next time in %d ms: %s", _AGAIN_MS, fault)
+            logged(self.turns.later(_AGAIN_MS, lambda: self._lead(made)), "leading")
+
+    def _forget_lost(self, snapshot: Snapshot) -> None:
         gone = [name for name in self.status.connectors() if name not in snapshot.connectors]
         tasks = [
             task
@@ -230,12 +242,10 @@ class Herder:
             if task not in snapshot.tasks(name)
         ]
         self.status.forget(gone, tasks)
-        self._renew_key()
 
-    def _renew_key(self) -> None:
+    def _renew_key(self, made: Round) -> None:
         """Give all workers a new key if there is none, or it is too old."""
-        made = self.round
-        if made is None or not made.is_leader or made.assignment.version < SESSIONED:
+        if made.assignment.version < SESSIONED:
             return
         ttl_ms = self._settings.number("inter.worker.key.ttl.ms")
         snapshot = self.config.snapshot()
@@ -244,7 +254,7 @@ class Herder:
         key = snapshot.session_key
         if ttl_ms and key is not None:
             left_ms = max(key.created_ms + ttl_ms - self._clock.now_ms(), 1)
-            logged(self.turns.later(left_ms, self._renew_key), "making a new session key")
+            logged(self.turns.later(left_ms, lambda: self._lead(made)), "making a new session key")
 
     def write(self, writes: list[Write]) -> Snapshot:
         """Write as the leader, in the herder's thread."""
@@ -286,7 +296,7 @@ class Herder:
             if isinstance(change, RestartRequest):
                 self._restart(change)
             elif isinstance(change, LoggerLevelChanged):
-                self.loggers.set_level(change.logger, change.level)
+                self._set_level(change)
         self.local.settle(Work() if self.round is None else self.round.held, snapshot)
 
     def _restart(self, request: RestartRequest) -> None:
@@ -300,6 +310,12 @@ class Herder:
         if plan.connector:
             self.local.restart_connector(name)
         self.local.restart_tasks(list(plan.tasks))
+
+    def _set_level(self, change: LoggerLevelChanged) -> None:
+        try:
+            self.loggers.set_level(change.logger, change.level)
+        except NotFoundException as fault:
+            _LOG.error("the logger %s keeps its level: %s", change.logger, fault)
 
     def owns(self, piece: str | TaskId) -> bool:
         """Whether a connector or task runs here."""

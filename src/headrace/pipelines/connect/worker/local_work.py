@@ -13,12 +13,10 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headrace.errors import HeadraceError
 from headrace.pipelines.connect import plugins
 from headrace.pipelines.connect.config import connector as keys
 from headrace.pipelines.connect.config.providers import Provider, resolved
 from headrace.pipelines.connect.config.worker import WorkerConfig
-from headrace.pipelines.connect.faults import ConfigException, ConnectException
 from headrace.pipelines.connect.group.protocol import TaskId, Work
 from headrace.pipelines.connect.herder.states import WANTED
 from headrace.pipelines.connect.host.assembly import TaskSpec
@@ -164,12 +162,10 @@ class LocalWork:
     def _start_task(self, task: TaskId, wanted: _Started) -> None:
         self._tasks[task] = wanted
         try:
-            spec = self._spec(task, wanted)
-        except (ConfigException, ConnectException, HeadraceError) as fault:
+            self._host.start(self._spec(task, wanted))
+        except Exception as fault:  # whatever its settings do, the other tasks must start
             trace = "".join(traceback.format_exception(fault))
             self._statuses.task(task, State.FAILED, wanted.settings, trace)
-            return
-        self._host.start(spec)
 
     def _spec(self, task: TaskId, wanted: _Started) -> TaskSpec:
         config = resolved(wanted.settings, self._providers)

@@ -110,18 +110,24 @@ class Reconfiguring:
             return
         if not writes:
             return
-        if herder.is_leader:
-            herder.write(writes)
-        else:
+        if not herder.is_leader:
             self._later(lambda: self._forward(name, tasks, pause_ms))
+            return
+        try:
+            herder.write(writes)
+        except (ConnectException, HeadraceError) as fault:
+            self._divide_again(name, pause_ms, fault)
 
     def _forward(self, name: str, tasks: Sequence[Settings], pause_ms: int) -> None:
         try:
             self._forwarding.put_task_configs(self._leader(), name, tasks)
-        except ConnectException as fault:
-            _LOG.warning("the tasks of %s are not configured yet: %s", name, fault)
-            longer_ms = min(pause_ms * 2, _MOST_PAUSE_MS)
-            self._herder.turns.later(pause_ms, lambda: self._divide(name, longer_ms))
+        except Exception as fault:  # nobody else would hear of it, and the tasks must be written
+            self._divide_again(name, pause_ms, fault)
+
+    def _divide_again(self, name: str, pause_ms: int, fault: Exception) -> None:
+        _LOG.warning("the tasks of %s are not configured yet: %s", name, fault)
+        longer_ms = min(pause_ms * 2, _MOST_PAUSE_MS)
+        self._herder.turns.later(pause_ms, lambda: self._divide(name, longer_ms))
 
     def _leader(self) -> str:
         url = self._herder.leader_url

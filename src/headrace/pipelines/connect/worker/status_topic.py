@@ -11,8 +11,9 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
+from headrace.client.faults import BrokerRefused
 from headrace.client.settings import ClientSettings
-from headrace.errors import HeadraceError
+from headrace.errors import Error, HeadraceError
 from headrace.pipelines.connect.group.protocol import TaskId
 from headrace.pipelines.connect.state import records
 from headrace.pipelines.connect.state.records import Status, TopicStatus, Write
@@ -24,6 +25,8 @@ from headrace.runtime.clock import Clock
 
 _LOG: Final = logging.getLogger(__name__)
 _REST_S: Final = 1.0
+_REFUSED: Final = (Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE, Error.INVALID_RECORD)
+"""What a record is refused with that no later attempt can write."""
 
 
 class StatusTopic:
@@ -136,12 +139,32 @@ class StatusTopic:
             try:
                 self._writer.write(some)
             except HeadraceError as fault:
-                _LOG.warning("statuses are not written yet: %s", fault)
-                with self._changed:
-                    self._waiting = some + self._waiting
-                    self._changed.wait_for(lambda: self._closing, _REST_S)
+                self._try_again(some, fault)
             finally:
                 with self._changed:
                     self._is_writing = False
                     self._changed.notify_all()
         self._writer.close()
+
+    def _try_again(self, some: list[Write], fault: HeadraceError) -> None:
+        """Later, or one by one if a record itself is refused: the others must not wait for it."""
+        is_refused = isinstance(fault, BrokerRefused) and fault.error in _REFUSED
+        if is_refused and len(some) == 1:
+            _LOG.error("the status of %r is passed over: %s", some[0][0], fault)
+            return
+        _LOG.warning("statuses are not written yet: %s", fault)
+        with self._changed:
+            if not is_refused:
+                self._waiting = some + self._waiting
+                self._changed.wait_for(lambda: self._closing, _REST_S)
+                return
+        for place, each in enumerate(some):
+            try:
+                self._writer.write([each])
+            except HeadraceError as own:
+                if isinstance(own, BrokerRefused) and own.error in _REFUSED:
+                    _LOG.error("the status of %r is passed over: %s", each[0], own)
+                    continue
+                with self._changed:
+                    self._waiting = some[place:] + self._waiting
+                return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.pipelines.connect import plugins
 from headrace.pipelines.connect.config import connector as keys
 from headrace.pipelines.connect.faults import ConnectException
@@ -9,6 +11,9 @@ from headrace.pipelines.connect.group.protocol import TaskId
 from headrace.pipelines.connect.state.records import Settings, State, Status, TopicStatus
 from headrace.pipelines.connect.worker.status_topic import StatusTopic
 from headrace.runtime.clock import Clock
+
+_MOST_OF_AN_END: Final = 32 << 10
+"""Characters of a trace, at each of its ends."""
 
 
 class Statuses:
@@ -45,7 +50,17 @@ class Statuses:
 
     def _made(self, state: State, config: Settings | None, trace: str | None) -> Status:
         version = None if config is None else _version(config)
-        return Status(state, self._worker_id, self.generation, trace, version)
+        told = None if trace is None else _cut(trace)
+        return Status(state, self._worker_id, self.generation, told, version)
+
+
+def _cut(trace: str) -> str:
+    """What fits into a record that every broker takes: how it begins, and how it ends."""
+    left_out = len(trace) - 2 * _MOST_OF_AN_END
+    if left_out <= 0:
+        return trace
+    begin, end = trace[:_MOST_OF_AN_END], trace[-_MOST_OF_AN_END:]
+    return f"{begin}\n... {left_out} characters are left out ...\n{end}"
 
 
 def _is_an_end(state: State) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from headrace.client.cluster import Cluster
+from headrace.client.faults import BrokerRefused
 from headrace.client.producing import RawProducer, RecordsPayload
 from headrace.client.settings import ClientSettings
 from headrace.errors import HeadraceError
@@ -49,9 +50,18 @@ class TopicWriter:
         with self._lock:
             try:
                 self._send(writes)
-            except HeadraceError:
+            except HeadraceError as fault:
                 self._has_failed = True
+                if isinstance(fault, BrokerRefused):
+                    # Who reads what is committed waits for the end of what was begun.
+                    self._producer.close()
                 raise
+
+    def claim(self) -> None:
+        """Shut out those who had the transactional id before, without a record."""
+        with self._lock:
+            self._producer.begin()
+            self._producer.commit()
 
     def close(self) -> None:
         """Let the connections go."""
