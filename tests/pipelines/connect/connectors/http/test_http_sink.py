@@ -158,6 +158,14 @@ def test_retries_end(server: StandIn, service: Service) -> None:
             harness.put(["a"])
 
 
+def test_a_record_that_cannot_be_json(server: StandIn) -> None:
+    """It is refused; those beside it are sent."""
+    with sink(server) as harness:
+        harness.put(["a", {"at": object()}, "c"])
+    assert list(harness.refused) == [1]
+    assert [each.body for each in server.requests] == [b"a", b"c"]
+
+
 def test_a_record_without_a_value_can_fail(server: StandIn) -> None:
     with sink(server, behavior_on_null_values="fail") as harness:
         harness.put(["a", None])

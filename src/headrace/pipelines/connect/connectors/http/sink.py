@@ -15,7 +15,7 @@ from headrace.pipelines.connect.config.settings import Config
 from headrace.pipelines.connect.connectors.documents import json_of, payload_of
 from headrace.pipelines.connect.connectors.extras import needed_by
 from headrace.pipelines.connect.connectors.http.settings import SinkSettings
-from headrace.pipelines.connect.faults import ConnectException, RetriableException
+from headrace.pipelines.connect.faults import ConnectException, DataException, RetriableException
 from headrace.pipelines.connect.model import java_text
 from headrace.pipelines.connect.model.batch import Batch
 from headrace.pipelines.connect.model.record import Record
@@ -121,13 +121,17 @@ class HttpSink(SinkTask):
                 if settings.null_values.lower() != "delete":
                     continue
                 method = "DELETE"
-            url = _address(settings.url, record)
+            try:
+                url, body = _address(settings.url, record), self._payload(record)
+            except DataException as fault:
+                refused[row] = str(fault)
+                continue
             last = groups[-1] if groups else _Group("", "")
             full = len(last.rows) == settings.batch_max
             if full or (last.method, last.url) != (method, url):
                 groups.append(_Group(method, url))
             groups[-1].rows.append(row)
-            groups[-1].bodies.append(self._payload(record))
+            groups[-1].bodies.append(body)
         return groups, refused
 
     def _payload(self, record: Record) -> bytes:
