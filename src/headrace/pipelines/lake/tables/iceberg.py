@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import Final
 
 import pyarrow as pa
 
@@ -14,10 +15,30 @@ from headrace.pipelines.lake.target import Place
 
 try:
     from pyiceberg.catalog import Catalog, load_catalog
-    from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, ValidationError
+    from pyiceberg.exceptions import (
+        AuthorizationExpiredError,
+        CommitFailedException,
+        CommitStateUnknownException,
+        NoSuchTableError,
+        RESTError,
+        ServerError,
+        ServiceUnavailableError,
+        TooManyRequestsError,
+        ValidationError,
+    )
     from pyiceberg.table import Table
 except ImportError as fault:
     raise MissingExtra("headrace.table.format=iceberg", fault) from fault
+
+_FAULTS: Final = (OSError, ValueError, ValidationError, RESTError, pa.ArrowException)
+_PASSING: Final = (
+    OSError,
+    AuthorizationExpiredError,
+    CommitStateUnknownException,  # the table says then whether it has the rows
+    ServerError,
+    ServiceUnavailableError,
+    TooManyRequestsError,
+)
 
 
 class IcebergTarget:
@@ -54,8 +75,11 @@ class IcebergTarget:
         found: dict[Place, int] = {}
         for place in places:
             topic = place[0]
-            if topic not in tables:
-                tables[topic] = self._table(topic)
+            try:
+                if topic not in tables:
+                    tables[topic] = self._table(topic)
+            except _FAULTS as fault:
+                raise self._failed(topic, fault) from fault
             table = tables[topic]
             at = None if table is None else table.properties.get(self._name(place))
             if at is not None:
@@ -87,12 +111,8 @@ class IcebergTarget:
                 f"{self._identifier(topic)} has changed meanwhile: {fault}; rows are written again"
             )
             raise LakeFault(told, passing=True) from fault
-        except (OSError, ValueError, ValidationError, pa.ArrowException) as fault:
-            raise LakeFault(
-                f"cannot write the Iceberg table {self._identifier(topic)}: {fault}; see that the "
-                "warehouse can be written and that the records' schema fits the table",
-                passing=isinstance(fault, OSError),
-            ) from fault
+        except _FAULTS as fault:
+            raise self._failed(topic, fault) from fault
 
     def _created(self, topic: str, schema: pa.Schema) -> Table:
         table = self._catalog.create_table_if_not_exists(self._identifier(topic), schema)
@@ -107,6 +127,14 @@ class IcebergTarget:
             return self._catalog.load_table(self._identifier(topic))
         except NoSuchTableError:
             return None
+
+    def _failed(self, topic: str, fault: Exception) -> LakeFault:
+        return LakeFault(
+            f"cannot use the Iceberg table {self._identifier(topic)}: {_shown(str(fault))}; see "
+            "that the catalog answers and the warehouse can be written, and that the records' "
+            "schema fits the table",
+            passing=isinstance(fault, _PASSING),
+        )
 
     def _identifier(self, topic: str) -> str:
         return f"{self._namespace}.{topic.replace('.', '_')}"

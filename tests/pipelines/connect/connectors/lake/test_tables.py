@@ -17,6 +17,7 @@ from headrace.pipelines.lake.tables.delta import DeltaTarget
 from headrace.pipelines.lake.tables.iceberg import IcebergTarget
 from headrace.pipelines.lake.target import Target
 from headrace.testing import ConnectHarness
+from tests.pipelines.connect.connectors.stand_in import Answer, Request, stand_in
 from tests.pipelines.lake.rows import numbers, offsets
 from tests.servers.server import HOST, free_port
 
@@ -148,3 +149,27 @@ def test_credentials_of_a_catalog_are_not_told() -> None:
         IcebergTarget("default", "connect-x", catalog={"uri": address})
     assert f"http://{HOST}:" in str(raised.value)
     assert "s3cret" not in str(raised.value)
+
+
+def test_a_catalog_that_is_away_for_a_while() -> None:
+    """Its faults are told as others are, and say that trying again may help."""
+    status = [200]
+
+    def serve(request: Request) -> Answer:
+        if status[0] != 200:
+            return Answer(status[0], b'{"error": {"message": "of the test", "type": "x"}}')
+        if request.path.endswith("/config"):
+            return Answer(body=b'{"defaults": {}, "overrides": {}}')
+        return Answer(body=b'{"namespace": ["default"], "properties": {}}')
+
+    with stand_in(serve) as server:
+        target = IcebergTarget("default", "connect-x", catalog={"uri": server.url})
+        cut = target.begin(PLACE)
+        cut.write("", numbers(0, 5))
+        for status[0], passing in ((503, True), (403, False)):
+            for ask in (lambda: target.positions([PLACE]), lambda: cut.commit(0, 5)):
+                with pytest.raises(
+                    LakeFault, match=r"Iceberg table default\.t.*see that"
+                ) as raised:
+                    ask()
+                assert raised.value.passing is passing
