@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import ssl
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -18,10 +22,12 @@ from headrace.errors import HeadraceError
 from headrace.pipelines.connect.config.worker import distributed
 from headrace.pipelines.connect.faults import ConnectRestException, NotFoundException
 from headrace.pipelines.connect.group.protocol import TaskId
+from headrace.pipelines.connect.host.fencing import fence as fence_producers
 from headrace.pipelines.connect.state import records
 from headrace.pipelines.connect.state.records import State, Status, TargetState, Write
 from headrace.pipelines.connect.worker.config_topic import ConfigTopic
 from headrace.pipelines.connect.worker.distributed import Distributed
+from headrace.pipelines.connect.worker.reconfiguring import Reconfiguring
 from headrace.pipelines.connect.worker.state_topics import ensure_topics
 from headrace.pipelines.connect.worker.status_topic import StatusTopic
 from headrace.pipelines.connect.worker.statuses import Statuses
@@ -39,6 +45,7 @@ from tests.pipelines.connect.worker.clustering import (
     worker_settings,
 )
 from tests.pipelines.connect.worker.running import values
+from tests.registry.certificates import make_pem
 
 pytestmark = pytest.mark.timeout(300)
 Start = Callable[..., Node]
@@ -261,3 +268,62 @@ def test_offsets_are_moved_when_old_tasks_are_shut_out(
     assert worker.offsets("s") == []
     worker.aim("s", TargetState.STARTED)
     assert values(bootstrap, topic, 2) == [b"one", b"one"]
+
+
+def test_as_many_tasks_count_as_fenced_as_may_begin(
+    node: Start, others: Callable[..., TopicWriter], monkeypatch: pytest.MonkeyPatch, topic: str
+) -> None:
+    """Also when the connector is divided anew while old tasks are shut out."""
+    worker = node(**EXACTLY_ONCE).worker
+    is_led(worker)
+    config = source(Path("lines"), topic, name="s")
+    herder, writer = worker._herder, others()
+    writer.write(
+        [
+            records.target_state("s", TargetState.STOPPED),
+            records.connector_config("s", config),
+            *records.task_configs("s", [config]),
+        ]
+    )
+    herder.fence("s")
+    assert herder.config.snapshot().fenced_counts == {"s": 1}
+    writer.write(records.task_configs("s", [config] * 2))
+
+    def meanwhile(client: ClientSettings, ids: list[str]) -> None:
+        fence_producers(client, ids)
+        writer.write(records.task_configs("s", [config] * 3))
+
+    monkeypatch.setattr(f"{Reconfiguring.__module__}.fence_producers", meanwhile)
+    herder.fence("s")
+    assert herder.config.snapshot().fenced_counts == {"s": 3}
+    assert not herder.config.snapshot().pending_fencing
+
+
+# -- workers among themselves ---------------------------------------------------------------------
+
+
+def test_workers_that_trust_an_authority_of_their_own_call_each_other(
+    node: Start, tmp_path: Path
+) -> None:
+    """Whoever does not lead asks the leader with the keys and authorities that it listens with."""
+    pem = make_pem(tmp_path, "workers")
+    settings = {
+        "listeners": "https://127.0.0.1:0",
+        "listeners_https_ssl_keystore_location": str(pem),
+        "listeners_https_ssl_keystore_type": "PEM",
+        "listeners_https_ssl_truststore_location": str(pem),
+        "listeners_https_ssl_truststore_type": "PEM",
+        "listeners_https_ssl_client_auth": "required",
+    }
+    first, second = node(**settings), node(**settings)
+    is_led(first.worker)
+    trust = ssl.create_default_context(cafile=str(pem))
+    trust.load_cert_chain(pem)
+    request = urllib.request.Request(f"{second.url}connectors/nobody", method="DELETE")
+    with pytest.raises(urllib.error.HTTPError) as told:
+        urllib.request.urlopen(request, timeout=60, context=trust)
+    with closing(told.value):
+        assert json.load(told.value) == {
+            "error_code": 404,
+            "message": "Connector nobody not found",
+        }

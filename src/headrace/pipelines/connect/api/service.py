@@ -29,6 +29,7 @@ from headrace.pipelines.connect.api.settings import advertised, http_settings
 from headrace.pipelines.connect.config.providers import Provider
 from headrace.pipelines.connect.config.worker import WorkerConfig
 from headrace.pipelines.connect.faults import ConfigException, ConnectException
+from headrace.pipelines.connect.worker.forwarding import tls_between_workers
 from headrace.pipelines.connect.worker.loggers import Loggers
 from headrace.pipelines.connect.worker.worker import AskElsewhere, Worker
 
@@ -115,7 +116,8 @@ def _elsewhere(call: Call, url: str | None) -> Response:
     scope = call.request.scope
     query = scope["query_string"].decode("latin-1")
     headers = dict(call.headers)
-    reply = forward(Carried(scope["method"], scope["path"], query, headers, call.raw), url)
+    tls = tls_between_workers(call.service.config, url)
+    reply = forward(Carried(scope["method"], scope["path"], query, headers, call.raw), url, tls)
     kept = {name: reply.headers[name] for name in ("location",) if name in reply.headers}
     media_type = reply.headers.get("content-type")
     return Response(reply.body, reply.status, headers=kept, media_type=media_type)

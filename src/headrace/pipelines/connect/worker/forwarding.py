@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Callable, Sequence
 from typing import Final
 from urllib.parse import quote
 
 from headrace.client.registry.pool import NoAnswer, Pool
-from headrace.client.settings import ClientSettings
+from headrace.client.settings import client_settings
 from headrace.client.tls import tls_context
-from headrace.pipelines.connect.faults import ConnectException
+from headrace.errors import ConfigError
+from headrace.pipelines.connect.config.worker import WorkerConfig
+from headrace.pipelines.connect.faults import ConfigException, ConnectException
 from headrace.pipelines.connect.state.records import SessionKey, Settings
 from headrace.pipelines.connect.worker.signing import signed
 
 _TIMEOUT_S: Final = 90.0
 _SUCCESS: Final = range(200, 300)
+_SSL: Final = "ssl."
+_OF_LISTENERS: Final = "listeners.https."
+_NOWHERE: Final = "localhost:1"
 
 
 class Forwarding:
     """For any number of threads."""
 
     def __init__(
-        self, client: ClientSettings, algorithm: str, key: Callable[[], SessionKey | None]
+        self, settings: WorkerConfig, algorithm: str, key: Callable[[], SessionKey | None]
     ) -> None:
-        self._client = client
+        self._settings = settings
         self._algorithm = algorithm
         self._key = key
 
@@ -42,7 +48,7 @@ class Forwarding:
         headers = {"Content-Type": "application/json"}
         if key is not None:
             headers |= signed(key, self._algorithm, body)
-        tls = tls_context(self._client) if url.startswith("https") else None
+        tls = tls_between_workers(self._settings, url)
         pool = Pool([url.rstrip("/")], timeout_s=_TIMEOUT_S, tls=tls)
         try:
             reply = pool.request(method, target, body, headers)
@@ -55,3 +61,21 @@ class Forwarding:
                 f"the leader at {url} answers {reply.status} to {method} {target}: "
                 f"{reply.body[:500].decode(errors='replace')}"
             )
+
+
+def tls_between_workers(settings: WorkerConfig, url: str) -> ssl.SSLContext | None:
+    """How a worker at this address is called: with the keys and authorities that this one listens
+    with; None if it has no TLS."""
+    if not url.startswith("https:"):
+        return None
+    given = {name: text for name, text in settings.given.items() if name.startswith(_SSL)}
+    given |= settings.under(_OF_LISTENERS)
+    try:
+        client, _ = client_settings(
+            {"bootstrap.servers": _NOWHERE, "security.protocol": "SSL", **given}
+        )
+        return tls_context(client)
+    except ConfigError as fault:
+        raise ConfigException(
+            f"other workers cannot be called over https, correct {_OF_LISTENERS}{_SSL}*: {fault}"
+        ) from fault

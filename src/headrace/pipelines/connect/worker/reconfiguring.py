@@ -58,7 +58,7 @@ class Reconfiguring:
         self._settings = settings
         self._exactly_once = settings.exactly_once
         self._forwarding = Forwarding(
-            client,
+            settings,
             settings.text("inter.worker.signature.algorithm"),
             lambda: herder.config.snapshot().session_key,
         )
@@ -157,8 +157,8 @@ class Reconfiguring:
                 self.fence(name)
             else:
                 self._forwarding.fence(self._leader(), name)
-        except (ConnectException, HeadraceError) as fault:
-            _LOG.warning("old tasks of %s are not fenced yet: %s", name, fault)
+        except Exception as fault:  # nobody else would hear of it
+            _LOG.warning("old tasks of %s are not fenced yet: %r", name, fault)
         finally:
             with self._lock:
                 self._fencing.discard(name)
@@ -176,7 +176,17 @@ class Reconfiguring:
         old = [TaskId(name, number) for number in range(fencing.tasks)]
         fence_producers(self._client, [transactional_id(self._settings, task) for task in old])
         if fencing.writes:
-            herder.ask(lambda: herder.write(fencing.writes), _WAIT_S)
+            herder.ask(self._noted(name), _WAIT_S)
+
+    def _noted(self, name: str) -> Callable[[], None]:
+        """Write how many tasks may begin: it may be others by now, but none of them has begun."""
+
+        def note() -> None:
+            writes = fence(self._herder.config.read_to_end(), name).writes
+            if writes:
+                self._herder.write(writes)
+
+        return note
 
 
 def _is_source(config: Settings) -> bool:
