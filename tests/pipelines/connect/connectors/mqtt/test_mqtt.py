@@ -299,9 +299,10 @@ def test_rows_without_a_topic_are_refused(server: Server) -> None:
         "connect.mqtt.kcql": "INSERT INTO x SELECT * FROM topic WITHTARGET=to",
     }
     with ConnectHarness(MqttSink, settings) as harness:
-        harness.put([{"to": "good"}, {"id": 2}, {"to": "bad/#"}])
-    assert harness.refused.keys() == {1, 2}
+        harness.put([{"to": "good"}, {"id": 2}, {"to": "bad/#"}, {"to": None}])
+    assert harness.refused.keys() == {1, 2, 3}
     assert "no field to" in harness.refused[1]
+    assert "names no topic" in harness.refused[3]
 
 
 def test_a_server_that_is_gone_is_waited_for() -> None:

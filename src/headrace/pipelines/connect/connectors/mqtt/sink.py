@@ -105,11 +105,12 @@ def _message(statement: Statement, record: Record) -> tuple[str, bytes]:
     schema, value = record.value_schema, record.value
     wanted = statement.options.get("WITHTARGET")
     topic = statement.target
-    if wanted == _KEY:
-        topic = java_text.text_of(record.key, record.key_schema)
-    elif wanted is not None:
-        inner, found = field_of(schema, value, wanted)
-        topic = java_text.text_of(found, inner)
     if wanted is not None:
+        inner, found = (
+            (record.key_schema, record.key) if wanted == _KEY else field_of(schema, value, wanted)
+        )
+        if found is None:
+            raise DataException(f"the record names no topic: WITHTARGET={wanted} is null")
+        topic = java_text.text_of(found, inner)
         check_topic(f"WITHTARGET={wanted}", topic)
     return topic, payload_of(schema, value, statement.fields if value is not None else ())
