@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -21,12 +22,13 @@ from headrace.client.settings import ClientSettings, client_settings
 from headrace.errors import HeadraceError
 from headrace.pipelines.connect.config.worker import distributed
 from headrace.pipelines.connect.faults import ConnectRestException, NotFoundException
-from headrace.pipelines.connect.group.protocol import TaskId
+from headrace.pipelines.connect.group.protocol import TaskId, Work
 from headrace.pipelines.connect.host.fencing import fence as fence_producers
 from headrace.pipelines.connect.state import records
 from headrace.pipelines.connect.state.records import State, Status, TargetState, Write
 from headrace.pipelines.connect.worker.config_topic import ConfigTopic
 from headrace.pipelines.connect.worker.distributed import Distributed
+from headrace.pipelines.connect.worker.member import Member
 from headrace.pipelines.connect.worker.reconfiguring import Reconfiguring
 from headrace.pipelines.connect.worker.state_topics import ensure_topics
 from headrace.pipelines.connect.worker.status_topic import StatusTopic
@@ -297,6 +299,44 @@ def test_as_many_tasks_count_as_fenced_as_may_begin(
     herder.fence("s")
     assert herder.config.snapshot().fenced_counts == {"s": 3}
     assert not herder.config.snapshot().pending_fencing
+
+
+# -- the group ------------------------------------------------------------------------------------
+
+
+def test_a_worker_that_lost_its_session_says_what_it_runs(
+    node: Start, monkeypatch: pytest.MonkeyPatch, topic: str, tmp_path: Path
+) -> None:
+    """The coordinator is back while the worker still stops what others have by now."""
+    worker = node().worker
+    (tmp_path / "lines").touch()
+    worker.create("s", source(tmp_path / "lines", topic), None)
+    until("it runs", lambda: runs(worker, "s"))
+    herder, gate = worker._herder, threading.Event()
+    before = generation_of(worker)
+    herder.turns.submit(gate.wait)  # it takes a while to stop
+    with monkeypatch.context() as patch:
+        patch.setattr(Member, "is_out", True)
+        herder._on_lost()
+    herder.member.rejoin()
+    until(
+        "it joins, or waits for the end of its work",
+        lambda: generation_of(worker) > before or not herder.member.settled.is_set(),
+    )
+    gate.set()
+    until("it is back", lambda: generation_of(worker) > before and herder.is_balanced)
+    until("it runs again", lambda: herder.owns(TaskId("s", 0)))
+    again = generation_of(worker)
+    herder.rebalance()
+    until("it joins once more", lambda: generation_of(worker) > again and herder.is_balanced)
+    assert herder.round is not None
+    assert herder.round.assignment.given == Work(), "the leader knows that it runs"
+    assert herder.owns(TaskId("s", 0))
+
+
+def generation_of(worker: Distributed) -> int:
+    made = worker._herder.member._round
+    return -1 if made is None else made.generation
 
 
 # -- workers among themselves ---------------------------------------------------------------------

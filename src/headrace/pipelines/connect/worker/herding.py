@@ -204,12 +204,17 @@ class Herder:
     def _on_lost(self) -> None:
         self._unbalance()
         if self.member.is_out:
+            # Before it joins again: what it says then must not be taken back later.
+            self.member.settled.clear()
+            self.member.forget_work()
             logged(self.turns.submit(self._stop_lost), "stopping what others have by now")
 
     def _stop_lost(self) -> None:
         _LOG.warning("the coordinator of the group was not heard of for a session: all work stops")
-        self._drop()
-        self.member.forget_work()
+        try:
+            self._drop()
+        finally:
+            self.member.settled.set()
 
     def _give_up(self) -> None:
         """Before joining an eager group."""
