@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import urllib.error
@@ -33,6 +34,12 @@ class Process:
         """Ask it to end and wait for that, or `kill` it."""
         if self._process.poll() is None:
             stop(self._process, kill=kill)
+
+    def url(self) -> str:
+        """Where a worker of ours, which is ready, listens by its own choice."""
+        found = re.search(r"Connect worker ready on (\S+)", self.log.read_text())
+        assert found is not None, self.log.read_text()
+        return found[1]
 
     def when(self, what: str, is_so: Callable[[], object]) -> Process:
         """Itself, when it is so; it ends if that takes too long."""

@@ -61,18 +61,14 @@ def test_others_take_over_from_a_worker_that_was_killed(
     started: Callable[..., Process], bootstrap: str, topic: str, tmp_path: Path
 ) -> None:
     """Three share three connectors; after the delay two have them, and all lines come."""
-    port = 18083
     node = Node(bootstrap, f"g-{topic}", {"scheduled.rebalance.max.delay.ms": "1000"})
     try:
         until("it joins", lambda: is_joined(node.worker))
         names = ["s0", "s1", "s2"]
         processes = {}
         for _ in range(2):
-            port += 1
-            url = f"http://127.0.0.1:{port}/"
-            processes[worker_id(url)] = started(
-                scheduled_rebalance_max_delay_ms="1000", listeners=url.rstrip("/")
-            )
+            process = started(scheduled_rebalance_max_delay_ms="1000")
+            processes[worker_id(process.url())] = process
         for name in names:
             (tmp_path / name).write_text(f"{name} before\n")
             node.worker.create(name, source(tmp_path / name, topic), None)
