@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import ssl
 import threading
 import urllib.error
@@ -202,6 +203,7 @@ def test_tasks_that_cannot_be_written_yet_are_written_later(
     (tmp_path / "lines").touch()
     worker.create("s", source(tmp_path / "lines", topic), TargetState.PAUSED)
     until("it pauses", lambda: states(worker, "s") == [State.PAUSED])
+    caplog.set_level(logging.WARNING, Reconfiguring.__module__)
     limit(200)  # enough for the new target, and too little for a task
     worker.aim("s", TargetState.STARTED)
     until("its tasks are refused", lambda: "MESSAGE_TOO_LARGE" in caplog.text, 20)
