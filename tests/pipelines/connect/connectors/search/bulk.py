@@ -12,7 +12,7 @@ Document = dict[str, object]
 
 @dataclass
 class Index:
-    """Documents with external versions; `faults` are answered before anything else."""
+    """Documents with versions; `faults` are answered before anything else."""
 
     documents: dict[tuple[str, str], tuple[int, Document | None]] = field(default_factory=dict)
     created: dict[str, object] = field(default_factory=dict)
@@ -67,8 +67,8 @@ class Index:
             assert isinstance(inner, dict)
             self.documents[place] = (version + 1, {**(before or {}), **inner})
             return {"status": 200, "result": "updated"}
-        wanted = about["version"]
-        assert about["version_type"] == "external"
+        wanted = about.get("version", version + 1)
+        assert ("version" in about) == (about.get("version_type") == "external")
         assert isinstance(wanted, int)
         if wanted <= version:
             return _error(409, "version_conflict_engine_exception", "current version is higher")

@@ -45,15 +45,40 @@ def test_keys_are_ids_and_the_last_value_counts(cluster: StandIn, index: Index) 
     assert index.found("orders") == {"a": {"n": 3}, "7": {"n": 2}}
 
 
-def test_a_replay_changes_nothing(cluster: StandIn, index: Index) -> None:
-    """Also not if a later record of the same key is there already."""
+def test_a_replay_ends_where_it_was(cluster: StandIn, index: Index) -> None:
+    rows = [{"n": 1}, {"n": 2}, None, {"n": 4}]
     with sink(cluster, behavior_on_null_values="delete") as harness:
-        harness.put([{"n": 1}, {"n": 2}, None, {"n": 4}], keys=["a", "b", "b", "a"])
+        harness.put(rows, keys=["a", "b", "b", "a"])
+        harness.restart()
+        harness.put(rows, keys=["a", "b", "b", "a"])
+    assert index.found("topic") == {"a": {"n": 4}}
+    assert harness.refused == {}
+
+
+def test_a_replay_of_offsets_as_ids_changes_nothing(cluster: StandIn, index: Index) -> None:
+    with sink(cluster, key_ignore="true") as harness:
+        harness.put([{"n": 1}, {"n": 2}])
         before = dict(index.documents)
         harness.restart()
-        harness.put([{"n": 1}, {"n": 2}], keys=["a", "b"])
+        harness.put([{"n": 1}, {"n": 2}])
     assert index.documents == before
-    assert index.found("topic") == {"a": {"n": 4}}
+    assert harness.refused == {}
+
+
+@pytest.mark.parametrize("method", ["insert", "upsert"])
+@pytest.mark.parametrize("other", [("b", 0), ("a", 1)])
+def test_a_key_of_two_logs(
+    cluster: StandIn, index: Index, method: str, other: tuple[str, int]
+) -> None:
+    """Of two topics in one index, or of a partition that was added: offsets of different logs say
+    nothing about which record is the later one."""
+    more = {"topic_index_map": "a:all,b:all", "behavior_on_null_values": "delete"}
+    with sink(cluster, write_method=method, **more) as harness:
+        rows = [{"n": number} for number in range(5)]
+        harness.put(rows, topic="a", partition=0, keys=["x", "k", "x", "gone", "k"])
+        topic, partition = other
+        harness.put([{"n": 9}, None], topic=topic, partition=partition, keys=["k", "gone"])
+    assert index.found("all") == {"x": {"n": 2}, "k": {"n": 9}}
     assert harness.refused == {}
 
 

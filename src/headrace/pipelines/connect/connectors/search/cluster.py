@@ -120,7 +120,7 @@ def _result(kind: str, item: Mapping[str, object]) -> Result:
     if isinstance(cause, dict):
         reason += f" ({cause.get('reason')})"
     if status == 409:
-        # An external version that is not higher: the index has this record or a later one.
+        # An external version that is not higher: the index has this very record.
         return Result(Fate.PASSING, reason) if kind == "update" else Result(Fate.DONE)
     if status in _PASSING:
         return Result(Fate.PASSING, reason)

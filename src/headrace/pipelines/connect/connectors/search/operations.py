@@ -1,7 +1,12 @@
 """Records as lines of a bulk request.
 
-An inserted or deleted document has the record's offset + 1 as its external version: the index
+A document whose id is topic+partition+offset has the offset + 1 as its external version: the index
 takes it only if that is higher than what it has, so that records that come again change nothing.
+
+A document whose id is a key has no external version. Records of one key can come from several
+topics, and from several partitions once partitions are added; their offsets cannot be compared, and
+the index would not take a later record with a lower one. The order of requests decides instead, and
+what comes again ends with the same documents.
 """
 
 from __future__ import annotations
@@ -65,7 +70,7 @@ def _operation(settings: SearchSettings, index: str, row: int, record: Record) -
     if settings.write_method.lower() == "upsert":
         head = json.dumps({"update": about | {"retry_on_conflict": _CONFLICTS}})
         return Operation(row, "update", f'{head}\n{{"doc":{text},"doc_as_upsert":true}}\n')
-    head = json.dumps({"index": about | _version(record)})
+    head = json.dumps({"index": about | _version(settings, record)})
     return Operation(row, "index", f"{head}\n{text}\n")
 
 
@@ -79,11 +84,13 @@ def _without_value(
         )
     if behavior == "ignore" or settings.key_ignore:
         return None  # a document whose id is an offset cannot be meant
-    about = {"_index": index, "_id": _id(settings, record)} | _version(record)
+    about = {"_index": index, "_id": _id(settings, record)}
     return Operation(row, "delete", json.dumps({"delete": about}) + "\n")
 
 
-def _version(record: Record) -> dict[str, object]:
+def _version(settings: SearchSettings, record: Record) -> dict[str, object]:
+    if not settings.key_ignore:
+        return {}
     return {"version": record.position + 1, "version_type": "external"}
 
 

@@ -125,7 +125,7 @@ class SearchSink(SinkTask):
     def _failed(self, reason: str, *, passing: bool) -> ConnectException:
         """A fault that may pass, while there are retries left, or one that ends the task.
 
-        All of the batch comes again then: the versions of its documents let nothing happen twice.
+        All of the batch comes again then, in its order: it ends with the same documents.
         """
         if not passing:
             return ConnectException(reason)
