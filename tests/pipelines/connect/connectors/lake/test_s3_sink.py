@@ -12,6 +12,7 @@ from headrace.pipelines.connect.faults import RetriableException
 from headrace.pipelines.connect.model import schema as schemas
 from headrace.pipelines.lake.filesystems.s3 import S3Filesystem
 from headrace.testing import ConnectHarness
+from tests.coordination.wire_cutter import WireCutter
 from tests.pipelines.lake.rows import held
 from tests.servers.s3 import KEY, endpoint
 from tests.servers.server import Server
@@ -69,6 +70,31 @@ def test_the_clock_is_not_exactly_once(
     caplog.clear()
     with sink_of(s3_running, bucket, partitioner_class="hourly", timestamp_extractor="Record"):
         assert caplog.text == ""
+
+
+def test_a_lake_that_is_away_when_partitions_come(
+    s3_running: Server, s3: S3Filesystem, bucket: str
+) -> None:
+    """The task takes them, and asks where they stand once it has rows for them."""
+    place = ("t", 0)
+    with (
+        WireCutter(f"127.0.0.1:{s3_running.port}") as wire,
+        sink_of(s3_running, bucket, store_url=f"http://{wire.address}") as late,
+        sink_of(s3_running, bucket) as sink,
+    ):
+        wire.cut()
+        with pytest.raises(RetriableException, match="see that the bucket exists"):
+            late.put(rows(0, 3), topic="t", schema=SHOP)
+        assert late._next == {place: 0}  # it was assigned, and the rows were refused
+        sink.put(rows(0, 3), topic="t", schema=SHOP)
+        wire.heal()
+        late.seek({place: 5})  # as the group may have committed
+        with pytest.raises(RetriableException, match="goes on at offset 3"):
+            late.put(rows(5, 1), topic="t", schema=SHOP)
+        late.put(rows(3, 3), topic="t", schema=SHOP)
+        assert late.flush() == {place: 6}
+    found = sorted(s3.files("topics/t"))
+    assert [row for name in found for row in held(name, s3.read(f"topics/t/{name}"))] == rows(0, 6)
 
 
 def test_a_bucket_that_is_not_there(s3_running: Server) -> None:

@@ -59,6 +59,8 @@ class LakeSink(SinkTask):
         ignores = settings.null_values.lower() == "ignore"
         self._values = Values(format_, fields_of(settings), ignores_null=ignores)
         self._schemas: dict[Partition, Compatibility] = {}
+        self._unasked: set[Partition] = set()
+        """Partitions of which the lake could not say where they stand."""
         try:
             target = target_of(settings, self.context.connector)
         except LakeFault as fault:
@@ -68,17 +70,27 @@ class LakeSink(SinkTask):
             self._say_what_s3_cannot(is_deterministic(settings, partitioner))
 
     def assigned(self, partitions: Iterable[Partition]) -> Mapping[Partition, int]:
-        """Where the lake says that each partition stands."""
+        """Where the lake says that each partition stands.
+
+        A lake that is away is asked again by `put`, which may be tried again: a rebalance may not.
+        """
         wanted = list(partitions)
+        self._schemas = {place: Compatibility(self._settings.compatibility) for place in wanted}
+        self._unasked = set()
         try:
             found = self._writer.begin(wanted)
         except LakeFault as fault:
-            raise self._told(fault) from fault
-        self._schemas = {place: Compatibility(self._settings.compatibility) for place in wanted}
+            if not fault.passing:
+                raise self._told(fault) from fault
+            _LOG.warning("%s; it is asked again when there are records", fault)
+            self._unasked = set(wanted)
+            return {}
         return found
 
     def revoked(self, partitions: Iterable[Partition]) -> None:
         """Drop what is not published: the next owner reads it again."""
+        partitions = list(partitions)
+        self._unasked.difference_update(partitions)
         self._writer.forget(partitions)
 
     def put(self, batch: Batch) -> None:
@@ -92,6 +104,8 @@ class LakeSink(SinkTask):
                 f"{batch.topic}-{batch.partition} is not read by this task: a transform has "
                 "changed the topic, but offsets are kept by topic; set another topics.dir instead"
             )
+        if place in self._unasked:
+            self._ask(place, batch)
         try:
             taken = self._values.rows(self._schemas[place].projected(batch))
         except SchemaProjectorException as fault:
@@ -122,6 +136,19 @@ class LakeSink(SinkTask):
         """Let go of files; what is not published is dropped."""
         if hasattr(self, "_writer"):
             self._writer.close()
+
+    def _ask(self, place: Partition, batch: Batch) -> None:
+        """What `assigned` could not find out: rows that the lake has not are read again."""
+        try:
+            at = self._writer.begin([place]).get(place)
+        except LakeFault as fault:
+            raise self._told(fault) from fault
+        self._unasked.discard(place)
+        if at is not None and at < batch.positions[0].as_py():
+            self.context.seek({place: at})
+            raise RetriableException(
+                f"{place[0]}-{place[1]} goes on at offset {at}, which the lake could not say before"
+            )
 
     def _failed(self, place: Partition, fault: LakeFault) -> NoReturn:
         """What was open is dropped: read it again."""
