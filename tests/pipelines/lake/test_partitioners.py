@@ -70,6 +70,17 @@ def test_no_value_leaves_its_folder(value: str, folder: str) -> None:
     assert folders(FieldPartitioner(["f"]), pa.array([{"f": value}])) == [f"f={folder}"]
 
 
+def test_values_that_are_too_long_for_a_folder() -> None:
+    """In bytes, as they are written; the other rows have their folders."""
+    values = pa.array([{"f": "x" * 253}, {"f": "x" * 254}, {"f": "é" * 127}, {"f": "/" * 85}])
+    placed = folders(FieldPartitioner(["f"]), values)
+    assert placed[0] == f"f={'x' * 253}"
+    told = "the folder of its field f would have a name of 256 bytes, and at most 255 can be: leave"
+    assert [reason.startswith(told) for reason in placed] == [False, True, True, False]
+    assert placed[3].startswith("the folder of its field f would have a name of 257 bytes")
+    assert folders(FieldPartitioner(["f"], most_bytes=256), values)[1] == f"f={'x' * 254}"
+
+
 def test_fields_that_name_no_folder() -> None:
     values = pa.array([{"a": 1.5, "b": [1]}])
     for name, reason in {

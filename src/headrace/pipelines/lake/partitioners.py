@@ -21,6 +21,8 @@ from headrace.pipelines.lake.layout import escaped, folder_name
 from headrace.pipelines.lake.rows import Rows
 from headrace.pipelines.lake.times import Extractor, Times, Wallclock
 
+MOST_NAME_BYTES: Final = 255
+"""What Linux's file systems and HDFS, unless it is told otherwise, let a name have."""
 DAY_MS: Final = 86_400_000
 HOUR_MS: Final = 3_600_000
 DAILY: Final = "'year'=YYYY/'month'=MM/'day'=dd"
@@ -62,16 +64,19 @@ class DefaultPartitioner:
 
 
 class FieldPartitioner:
-    """Folders of the values of fields, `field=value`, one inside the other."""
+    """Folders of the values of fields, `field=value`, one inside the other. `most_bytes` is how
+    long the name of a folder may be where they are: rows of longer ones are refused."""
 
     deterministic = True
 
-    def __init__(self, names: list[str]) -> None:
+    def __init__(self, names: list[str], *, most_bytes: int = MOST_NAME_BYTES) -> None:
         assert names, "a field at least"
         self._names = names
+        self._most_bytes = most_bytes
 
     def place(self, rows: Rows, now_ms: int) -> Placed:
         folders: list[str] = [""]
+        refused: dict[int, str] = {}
         codes = np.zeros(len(rows), np.int64)
         for name in self._names:
             values = rows.column(name)
@@ -81,11 +86,25 @@ class FieldPartitioner:
             assert values is not None
             known = values.cast(pa.string()).dictionary_encode(null_encoding="encode")
             parts = [folder_name(name, text) for text in known.dictionary.to_pylist()]
-            codes = codes * len(parts) + np.asarray(known.indices, np.int64)
+            of_rows = np.asarray(known.indices, np.int64)
+            refused = self._too_long(name, parts, of_rows) | refused
+            codes = codes * len(parts) + of_rows
             folders = [f"{folder}/{part}" for folder in folders for part in parts]
             used, codes = np.unique(codes, return_inverse=True)
             folders = [folders[place] for place in used.tolist()]
-        return Placed([folder.lstrip("/") for folder in folders], codes)
+        return Placed([folder.lstrip("/") for folder in folders], codes, refused)
+
+    def _too_long(
+        self, name: str, parts: list[str], of_rows: npt.NDArray[np.int64]
+    ) -> dict[int, str]:
+        """The rows whose folder no file system could create."""
+        sizes = np.fromiter((len(part.encode()) for part in parts), np.int64, len(parts))
+        return {
+            row: f"the folder of its field {name} would have a name of {sizes[of_rows[row]]} "
+            f"bytes, and at most {self._most_bytes} can be: leave the record out or shorten the "
+            "field by a transform, or take another field for partition.field.name"
+            for row in np.flatnonzero((sizes > self._most_bytes)[of_rows]).tolist()
+        }
 
 
 def _no_folder(name: str, values: pa.Array | None) -> str | None:

@@ -109,6 +109,20 @@ def test_json_without_schemas_by_field(tmp_path: Path) -> None:
     ]
 
 
+def test_a_value_that_is_too_long_for_a_folder(tmp_path: Path) -> None:
+    """Its row is refused; the task goes on."""
+    more = {"partitioner_class": "field", "partition_field_name": "city"}
+    with local(tmp_path, flush_size="2", **more) as sink:
+        sink.put(
+            [{"n": n, "city": city} for n, city in enumerate(("Ulm", "x" * 300, "Bonn"))],
+            schema=SHOP,
+        )
+        assert list(sink.refused) == [1]
+        assert "would have a name of 305 bytes" in sink.refused[1]
+        assert sink.flush() == {("topic", 0): 3}
+    assert [row["n"] for row in all_held(tmp_path, "topic")] == [2, 0]
+
+
 def test_times_of_records_make_folders(tmp_path: Path) -> None:
     kind = connector_of(LocalSink).settings
     settings = {

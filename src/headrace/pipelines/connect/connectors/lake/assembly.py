@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.java.date_format import InvalidDateFormat
 from headrace.pipelines.connect.connectors.lake.settings import (
     HdfsSettings,
@@ -21,6 +23,7 @@ from headrace.pipelines.lake.partitioners import (
     DAY_MS,
     HOUR_MS,
     HOURLY,
+    MOST_NAME_BYTES,
     DefaultPartitioner,
     FieldPartitioner,
     Partitioner,
@@ -30,6 +33,8 @@ from headrace.pipelines.lake.rotation import Rotation, zone
 from headrace.pipelines.lake.target import Target
 from headrace.pipelines.lake.times import Extractor, FieldTime, RecordTime, Wallclock
 
+_MOST_S3_NAME_BYTES: Final = 512  # a whole key, with topic, folders and file, has up to 1024
+
 
 def partitioner_of(settings: LakeSettings) -> Partitioner:
     """The partitioner of `partitioner.class`; tables have no folders of ours."""
@@ -37,7 +42,8 @@ def partitioner_of(settings: LakeSettings) -> Partitioner:
     if kind == "default" or settings.table_format != "none":
         return DefaultPartitioner()
     if kind == "field":
-        return FieldPartitioner(settings.partition_fields)
+        most = _MOST_S3_NAME_BYTES if isinstance(settings, S3Settings) else MOST_NAME_BYTES
+        return FieldPartitioner(settings.partition_fields, most_bytes=most)
     pattern, duration_ms = {
         "daily": (DAILY, DAY_MS),
         "hourly": (HOURLY, HOUR_MS),
