@@ -30,14 +30,24 @@ try:
 except ImportError as fault:
     raise MissingExtra("headrace.table.format=iceberg", fault) from fault
 
-_FAULTS: Final = (OSError, ValueError, ValidationError, RESTError, pa.ArrowException)
-_PASSING: Final = (
+try:
+    from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
+except ImportError:  # then no catalog is in a database
+    _OF_SQL: tuple[type[Exception], ...] = ()
+    _PASSING_OF_SQL: tuple[type[Exception], ...] = ()
+else:
+    _OF_SQL = (SQLAlchemyError,)
+    _PASSING_OF_SQL = (OperationalError, InterfaceError)
+
+_FAULTS: Final = (OSError, ValueError, ValidationError, RESTError, pa.ArrowException, *_OF_SQL)
+_PASSING: Final[tuple[type[Exception], ...]] = (
     OSError,
     AuthorizationExpiredError,
     CommitStateUnknownException,  # the table says then whether it has the rows
     ServerError,
     ServiceUnavailableError,
     TooManyRequestsError,
+    *_PASSING_OF_SQL,  # locked, away, out of connections
 )
 
 
@@ -130,7 +140,7 @@ class IcebergTarget:
 
     def _failed(self, topic: str, fault: Exception) -> LakeFault:
         return LakeFault(
-            f"cannot use the Iceberg table {self._identifier(topic)}: {_shown(str(fault))}; see "
+            f"cannot use the Iceberg table {self._identifier(topic)}: {_cause(fault)}; see "
             "that the catalog answers and the warehouse can be written, and that the records' "
             "schema fits the table",
             passing=isinstance(fault, _PASSING),
@@ -141,6 +151,11 @@ class IcebergTarget:
 
     def _name(self, place: Place) -> str:
         return f"headrace.offset.{self._application}-{place[0]}-{place[1]}"
+
+
+def _cause(fault: Exception) -> str:
+    """A fault without the statement and the values that SQLAlchemy puts behind its message."""
+    return _shown(str(getattr(fault, "orig", None) or fault))
 
 
 def _shown(text: str) -> str:

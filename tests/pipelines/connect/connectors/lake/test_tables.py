@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -149,6 +151,24 @@ def test_credentials_of_a_catalog_are_not_told() -> None:
         IcebergTarget("default", "connect-x", catalog={"uri": address})
     assert f"http://{HOST}:" in str(raised.value)
     assert "s3cret" not in str(raised.value)
+
+
+def test_a_catalog_that_is_locked_for_a_while(tmp_path: Path) -> None:
+    """By another process, which a database tells by faults of its own."""
+    given = catalog(tmp_path)
+    given["uri"] += "?timeout=0.1"
+    target = IcebergTarget("default", "connect-x", catalog=given)
+    cut = target.begin(PLACE)
+    cut.write("", numbers(0, 5))
+    with closing(sqlite3.connect(tmp_path / "catalog.db")) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        for ask in (lambda: target.positions([PLACE]), lambda: cut.commit(0, 5)):
+            with pytest.raises(LakeFault, match=r"default\.t: .*database is locked.*see") as raised:
+                ask()
+            assert raised.value.passing
+            assert "SELECT" not in str(raised.value)
+    cut.commit(0, 5)
+    assert target.positions([PLACE]) == {PLACE: 5}
 
 
 def test_a_catalog_that_is_away_for_a_while() -> None:
