@@ -97,7 +97,8 @@ class HttpSource(SourceTask):
             signed = urlsplit(url).hostname == urlsplit(settings.url).hostname
         body = settings.body.replace("${offset}", self._offset).encode()
         try:
-            data = self._exchange.ask(Ask(settings.method.upper(), url, body, signed=signed))
+            asked = Ask(settings.method.upper(), url, body, signed=signed, reads_all=True)
+            data = self._exchange.ask(asked)
         except HttpFault as fault:
             if not fault.passing or self._retries == settings.max_retries:
                 raise ConnectException(str(fault)) from fault
