@@ -224,6 +224,20 @@ def test_a_cursor_that_only_looks_like_a_path() -> None:
     assert query(server.requests[1]) == {"page": "/t0+k=="}
 
 
+def test_credentials_are_not_in_offsets() -> None:
+    """They are read by whoever may read the offsets topic or the REST interface."""
+    with stand_in(lambda request: answer(ITEMS[int(query(request)["skip"]) :])) as server:
+        host = server.url.removeprefix("http://")
+        with source(f"http://me:s3cret@{host}/?skip=${{offset}}") as it:
+            assert ids(it.poll()) == [1, 2, 3, 4, 5, 6, 7]
+            assert it.offsets == [
+                ({"url": f"http://{host}/?skip=${{offset}}"}, {"offset": "7", "read": 0})
+            ]
+            it._kept = [({"url": f"http://me:s3cret@{host}/?skip=${{offset}}"}, {"offset": "5"})]
+            it.restart()  # with an offset that is kept as it was before
+            assert ids(it.poll()) == [6, 7]
+
+
 def test_credentials_are_for_one_host() -> None:
     """An answer may lead to any address, but not with what was meant for ours."""
     with stand_in(lambda request: answer({"items": [2]})) as other:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urljoin, urlsplit
 
 from headrace.pipelines.connect.config.settings import Config
+from headrace.pipelines.connect.connectors.addresses import without_user
 from headrace.pipelines.connect.connectors.extras import needed_by
 from headrace.pipelines.connect.connectors.http.settings import SourceSettings
 from headrace.pipelines.connect.faults import ConnectException, DataException, RetriableException
@@ -55,8 +56,8 @@ class HttpSource(SourceTask):
         self._exchange: Exchange = Exchange(settings)
         self._retries = 0
         self._due = 0.0
-        self._where = {"url": settings.url}
-        kept = offsets(self._where) or {}
+        self._where = {"url": without_user(settings.url)}
+        kept = offsets(self._where) or offsets({"url": settings.url}) or {}
         first = settings.initial or ("0" if self._mode == "SIMPLE_INCREMENTING" else "")
         self._offset = str(kept.get("offset", first))
         read = kept.get("read", 0)
