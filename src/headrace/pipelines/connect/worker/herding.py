@@ -114,10 +114,11 @@ class Herder:
     def close(self) -> None:
         """Stop everything that runs here, say so, and leave the group."""
         patience_s = self._settings.number("task.shutdown.graceful.timeout.ms") / 1000
-        stopping = self.turns.submit(self.local.stop)
-        logged(stopping, "stopping the work")
-        with suppress(TimeoutError):
-            stopping.exception(2 * patience_s + 1)
+        if self.turns.has_begun:  # otherwise nothing runs here
+            stopping = self.turns.submit(self.local.stop)
+            logged(stopping, "stopping the work")
+            with suppress(TimeoutError):
+                stopping.exception(2 * patience_s + 1)
         self.turns.close(patience_s)
         self.member.settled.set()
         self.member.close()

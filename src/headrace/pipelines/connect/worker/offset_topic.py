@@ -13,17 +13,20 @@ from typing import Final
 from headrace.admin.client import Admin
 from headrace.client.settings import ClientSettings
 from headrace.pipelines.connect.config.worker import StateTopic, WorkerConfig
+from headrace.pipelines.connect.faults import ConnectException
 from headrace.pipelines.connect.model.batch import Position
 from headrace.pipelines.connect.state.offset_log import OffsetLog
 from headrace.pipelines.connect.state.records import Write
 from headrace.pipelines.connect.worker.state_topics import ensure_topic
-from headrace.pipelines.connect.worker.topic_log import TopicLog
+from headrace.pipelines.connect.worker.topic_log import PATIENCE_S, TopicLog
 from headrace.pipelines.connect.worker.topic_writer import TopicWriter
 from headrace.records.record import Record
 from headrace.runtime.clock import Clock
 
 OWN_TOPIC: Final = "offsets.storage.topic"
 _READ_S: Final = 30.0
+_OWN_PATIENCE_S: Final = 15.0
+"""The herder's thread waits for a connector's own topic, and with it all other connectors."""
 
 Known = tuple[Mapping[str, object], Mapping[str, object]]
 
@@ -40,9 +43,9 @@ class OffsetTopic:
         self._reader = TopicLog(client, topic, self._apply, read_committed=read_committed)
         self._writer = TopicWriter(client, topic, clock)
 
-    def open(self) -> None:
-        """Read all of it, and follow it."""
-        self._reader.open()
+    def open(self, patience_s: float = PATIENCE_S) -> None:
+        """Read all of it, and follow it; TimedOut if nothing comes for so long."""
+        self._reader.open(patience_s)
         self._reader.follow()
 
     def close(self) -> None:
@@ -141,13 +144,19 @@ class OffsetTopics:
         self._kind = settings.state_topic("offset")
         self._lock = threading.Lock()
         self._open: dict[str, OffsetTopic] = {}
+        self._opening: OffsetTopic | None = None
+        self._is_closed = False
 
     def open(self) -> None:
         """Read the cluster's topic."""
         self._opened(self._kind.name)
 
     def close(self) -> None:
-        """Stop following all of them."""
+        """Stop following all of them, and opening another."""
+        self._is_closed = True
+        opening = self._opening  # by who holds the lock
+        if opening is not None:
+            opening.close()
         with self._lock:
             for each in self._open.values():
                 each.close()
@@ -166,11 +175,26 @@ class OffsetTopics:
             if found is None:
                 if name != self._kind.name:
                     self._ensure(name)
-                committed = self._settings.exactly_once
-                found = OffsetTopic(self._client, name, self._clock, read_committed=committed)
-                found.open()
-                self._open[name] = found
+                found = self._open[name] = self._made(name)
             return found
+
+    def _made(self, name: str) -> OffsetTopic:
+        committed = self._settings.exactly_once
+        made = OffsetTopic(self._client, name, self._clock, read_committed=committed)
+        self._opening = made
+        try:
+            if self._is_closed:
+                raise ConnectException(
+                    f"the offsets in {name} are not read: this worker stops. They are read where "
+                    "the connector runs next"
+                )
+            made.open(PATIENCE_S if name == self._kind.name else _OWN_PATIENCE_S)
+        except BaseException:
+            made.close()
+            raise
+        finally:
+            self._opening = None
+        return made
 
     def _ensure(self, name: str) -> None:
         kind = self._kind

@@ -55,7 +55,9 @@ class StatusTopic:
             self._closing = True
             self._changed.notify_all()
         self._reader.close()
-        if self._thread.is_alive():
+        if self._thread.ident is None:
+            self._writer.close()
+        else:
             self._thread.join(_REST_S)
 
     # -- what was said ----------------------------------------------------------------------------

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from headrace.client.cluster import Cluster
 from headrace.client.faults import TimedOut
 from headrace.client.offsets import EARLIEST, LATEST, list_offsets
 from headrace.client.reading import PartitionsReader, Read
+from headrace.client.retrying import OUTAGE
 from headrace.client.settings import ClientSettings
 from headrace.errors import HeadraceError
 from headrace.pipelines.source.gaps import Unfilled
@@ -27,6 +30,14 @@ _LOG: Final = logging.getLogger(__name__)
 _NO_END: Final = (1 << 63) - 1
 _WAIT_MS: Final = 500
 _REST_S: Final = 1.0
+_CALL_MS: Final = 10_000
+"""How long one attempt to find a leader may take: between attempts it is looked who has closed."""
+PATIENCE_S: Final = 60.0
+
+_REMEDY: Final = (
+    "Bring back the brokers that have the replicas of its partitions, so that each has a leader, "
+    "and start again what reads it"
+)
 
 Apply = Callable[[Sequence[Record]], None]
 """Takes records of one partition, all that one answer of a broker had of it."""
@@ -41,39 +52,42 @@ class TopicLog:
         self.topic = topic
         self._apply = apply
         self._read_committed = read_committed
-        self._reading = Cluster(settings)
+        attempt_ms = min(settings.api_timeout_ms, _CALL_MS)
+        self._reading = Cluster(replace(settings, api_timeout_ms=attempt_ms))
         self._reader = PartitionsReader(
             self._reading, read_committed=read_committed, max_wait_ms=_WAIT_MS
         )
         # Ends are asked for by other threads than the one that reads.
         self._asking = Cluster(settings)
         self._asks = threading.Lock()
+        self._reads = threading.Lock()
+        """Held by who reads: nobody else lets its connections go."""
+        self._fault: Exception | None = None
         self._moved = threading.Condition()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._follow, name=f"reader of {topic}", daemon=True)
 
-    def open(self) -> None:
-        """Read all that is there."""
-        places = self._places(self._reading)
-        found = list_offsets(
-            self._reading,
-            dict.fromkeys(places, EARLIEST),
-            read_committed=self._read_committed,
-        )
-        self._reader.assign({place: each.offset for place, each in found.items()})
-        ends = self._ends(self._reading)
-        while not self._is_at(ends):
-            self._read()
+    def open(self, patience_s: float = PATIENCE_S) -> None:
+        """Read all that is there; TimedOut if nothing comes for so long and more is to come."""
+        with self._reads:
+            try:
+                self._read_all(patience_s)
+            except BaseException:
+                self._reading.close()
+                raise
 
     def follow(self) -> None:
         """Go on reading, in a thread of its own."""
         self._thread.start()
 
     def close(self) -> None:
-        """Stop reading; bounded by the longest fetch."""
+        """Stop reading, also what is being opened; bounded by the longest fetch."""
         self._closing.set()
         if self._thread.is_alive():
             self._thread.join(_WAIT_MS / 1000 + _REST_S)
+        if self._reads.acquire(timeout=_REST_S):  # whoever still reads closes it later
+            self._reading.close()
+            self._reads.release()
         with self._asks:
             self._asking.close()
 
@@ -85,10 +99,68 @@ class TopicLog:
             if not self._moved.wait_for(lambda: self._is_at(ends), timeout_s):
                 raise TimedOut(
                     f"the topic {self.topic} was not read to its end within {timeout_s:g} s; "
-                    f"{self._reader.fault or 'its reader is behind'}"
+                    f"{self._told() or self._reader.fault or 'its reader is behind'}"
                 )
 
+    def _told(self) -> str:
+        """The fault of the reader, with its kind: not every fault has a text."""
+        fault = self._fault
+        if fault is None or isinstance(fault, HeadraceError):
+            return str(fault or "")
+        return f"its reader fails, the log of this worker has the trace: {fault!r}"
+
     # -- reading ----------------------------------------------------------------------------------
+
+    def _read_all(self, patience_s: float) -> None:
+        began = time.monotonic()
+        while (found := self._limits(began + patience_s)) is None:
+            pass
+        begins, ends = found
+        self._reader.assign(begins)
+        seen, until = dict(begins), time.monotonic() + patience_s
+        while not self._is_at(ends):
+            self._check_open()
+            self._read()
+            if seen != self._reader.positions:
+                seen, until = dict(self._reader.positions), time.monotonic() + patience_s
+            elif time.monotonic() > until:
+                raise TimedOut(self._stuck(ends, patience_s))
+
+    def _limits(
+        self, until: float
+    ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]] | None:
+        """Where the partitions begin and end; None if that is to be asked again."""
+        self._check_open()
+        try:
+            found = list_offsets(
+                self._reading,
+                dict.fromkeys(self._places(self._reading), EARLIEST),
+                read_committed=self._read_committed,
+            )
+            return {place: each.offset for place, each in found.items()}, self._ends(self._reading)
+        except OUTAGE as fault:
+            if time.monotonic() > until:
+                raise TimedOut(
+                    f"the topic {self.topic} cannot be read: {fault}. {_REMEDY}"
+                ) from fault
+            return None
+
+    def _check_open(self) -> None:
+        if self._closing.is_set():
+            raise HeadraceError(
+                f"the topic {self.topic} was not read to its end: who reads it stops. Start it "
+                "again to read all of it"
+            )
+
+    def _stuck(self, ends: Mapping[TopicPartition, int], patience_s: float) -> str:
+        positions = self._reader.positions
+        missing = ", ".join(
+            f"{place} (at offset {positions[place]} of {end})"
+            for place, end in ends.items()
+            if positions[place] < end
+        )
+        cause = self._reader.fault or "the broker answers without records"
+        return f"nothing came of {missing} for {patience_s:g} s: {cause}. {_REMEDY}"
 
     def _places(self, cluster: Cluster) -> list[TopicPartition]:
         return [TopicPartition(self.topic, each) for each in cluster.topic(self.topic).partitions]
@@ -106,13 +178,24 @@ class TopicLog:
         return all(positions.get(place, end) >= end for place, end in ends.items())
 
     def _follow(self) -> None:
-        while not self._closing.is_set():
-            try:
-                self._read()
-            except HeadraceError as fault:
-                _LOG.error("the topic %s cannot be read, it is tried again: %s", self.topic, fault)
-                self._closing.wait(_REST_S)
-        self._reading.close()
+        """Whatever a record or a broker does, the next attempt may go well; until then it is told,
+        here and to who waits for the end of the topic."""
+        with self._reads:
+            while not self._closing.is_set():
+                try:
+                    self._read()
+                    self._fault = None
+                except Exception as fault:
+                    self._fault = fault
+                    is_known = isinstance(fault, HeadraceError)
+                    _LOG.error(
+                        "the topic %s cannot be read, it is tried again: %s",
+                        self.topic,
+                        fault if is_known else repr(fault),
+                        exc_info=None if is_known else fault,
+                    )
+                    self._closing.wait(_REST_S)
+            self._reading.close()
 
     def _read(self) -> None:
         for read in self._reader.poll():

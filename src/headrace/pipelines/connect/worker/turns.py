@@ -44,6 +44,11 @@ class Turns:
             self._thread.join(timeout_s)
 
     @property
+    def has_begun(self) -> bool:
+        """Whether what is submitted has run, runs, or will."""
+        return self._thread.ident is not None
+
+    @property
     def is_here(self) -> bool:
         """Whether the caller is the thread itself."""
         return threading.current_thread() is self._thread
