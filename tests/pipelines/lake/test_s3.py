@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -51,6 +52,22 @@ def test_objects(s3: S3Filesystem) -> None:
     again.close()
     assert offsets(records(s3)) == dict.fromkeys(range(12), 1)
     assert list(s3.files("topics/+tmp")) == []
+
+
+def test_many_folders_take_few_descriptors(s3: S3Filesystem) -> None:
+    """Files that wait until their cut is published are not open."""
+    target = FileTarget(s3, ParquetFormat(), most_open=4)
+    lake = LakeWriter(target, FieldPartitioner(["n"]), Rotation(), Hands())
+    before = len(os.listdir("/proc/self/fd"))
+    lake.write(numbers(0, 60))
+    assert len(os.listdir("/proc/self/fd")) < before + 20
+    lake.publish(PLACE)
+    assert len(objects(s3)) == 60
+    assert offsets(records(s3)) == dict.fromkeys(range(60), 1)
+    spooled = s3._spool()
+    assert list(spooled.iterdir()) == []
+    lake.close()
+    assert not spooled.exists()
 
 
 class Cut(S3Filesystem):

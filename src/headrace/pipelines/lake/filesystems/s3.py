@@ -1,15 +1,18 @@
 """S3 and what speaks its protocol. An object is there, whole, once its upload is complete.
 
-Files are written to a nameless file of this machine and uploaded when they are published. S3 has
-no renames, and `claim` looks before it writes: two writers at a time are not kept apart.
+Files are written to a folder of this machine and uploaded when they are published; there can be
+more of them than a process may have open, so those that wait are closed. S3 has no renames, and
+`claim` looks before it writes: two writers at a time are not kept apart.
 """
 
 from __future__ import annotations
 
 import contextlib
-import tempfile
+import uuid
 from collections.abc import Iterator
-from typing import BinaryIO, Final, cast
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO, Final
 
 from headrace.pipelines.lake.faults import LakeFault, MissingExtra
 
@@ -42,7 +45,8 @@ class S3Filesystem:
     ) -> None:
         self._root = f"{bucket}/{prefix.strip('/')}".strip("/")
         self._part_size = max(part_size, _LEAST_PART)
-        self._spooled: dict[str, BinaryIO] = {}
+        self._spooled: dict[str, Path] = {}
+        self._folder: TemporaryDirectory[str] | None = None
         scheme, _, host = (endpoint or "").rpartition("://")
         given = {
             "region": region,
@@ -75,32 +79,37 @@ class S3Filesystem:
 
     def stage(self, path: str) -> BinaryIO:
         with self.told(path):
-            self._spooled[path] = out = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115
-            return out
+            spooled = self._spool() / uuid.uuid4().hex
+            self._spooled[path] = spooled
+            return open(spooled, "xb")
 
     def seal(self, path: str, out: BinaryIO) -> None:
         with self.told(path):
-            out.flush()
+            out.close()
 
     def discard(self, path: str, out: BinaryIO | None) -> None:
+        if out is not None:
+            with contextlib.suppress(OSError):  # a full disk: what is buffered has no place
+                out.close()
         spooled = self._spooled.pop(path, None)
         if spooled is not None:
             with contextlib.suppress(OSError):
-                spooled.close()
+                spooled.unlink()
 
     def is_staged(self, path: str) -> bool:
-        return path in self._spooled
+        spooled = self._spooled.get(path)
+        return spooled is not None and spooled.exists()
 
     def publish(self, path: str, final: str) -> bool:
         with self.told(final):
             spooled = self._spooled.get(path)
             if spooled is None:
                 return self._exists(final)
-            spooled.seek(0)
-            out = self._client.open_output_stream(self._whole(final))
-            while part := spooled.read(self._part_size):
-                out.write(part)
-            out.close()
+            with open(spooled, "rb") as data:
+                out = self._client.open_output_stream(self._whole(final))
+                while part := data.read(self._part_size):
+                    out.write(part)
+                out.close()
             self.discard(path, None)
             return True
 
@@ -137,6 +146,15 @@ class S3Filesystem:
     def close(self) -> None:
         for path in list(self._spooled):
             self.discard(path, None)
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+    def _spool(self) -> Path:
+        """The folder for files that are not published."""
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="headrace-s3-", ignore_cleanup_errors=True)
+        return Path(self._folder.name)
 
     def _whole(self, path: str) -> str:
         return f"{self._root}/{path}".rstrip("/")
