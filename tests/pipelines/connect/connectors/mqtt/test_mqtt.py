@@ -10,6 +10,8 @@ import paho.mqtt.client as paho
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
+from headrace.pipelines.connect.connectors.mqtt.session import Subscriber
+from headrace.pipelines.connect.connectors.mqtt.settings import SourceSettings
 from headrace.pipelines.connect.connectors.mqtt.sink import MqttSink
 from headrace.pipelines.connect.connectors.mqtt.source import MqttSource
 from headrace.pipelines.connect.faults import ConfigException, RetriableException
@@ -111,6 +113,33 @@ def test_positions_of_trucks(
         (b"truck/13/position", b"13,Normal,38.65,-90.2"),
         (b"truck/14/position", b"14,Overspeed,41.87,-87.67"),
     ]
+
+
+def test_large_messages_wait_with_the_server(server: Server, client: Client, topic: str) -> None:
+    """A task that is slow holds some bytes of messages, not fifty thousand of any size."""
+    settings = SourceSettings.of(
+        {
+            "connect.mqtt.hosts": url(server),
+            "connect.mqtt.client.id": f"large-{topic}",
+            "connect.mqtt.kcql": f"INSERT INTO {topic} SELECT * FROM {topic}/large",
+        }
+    )
+    subscriber = Subscriber(settings.access("x"), [f"{topic}/large"], 1, most_bytes=1000)
+    subscriber.connect()
+    try:
+        eventually(subscribed(server, f"large-{topic}"))
+        sent = [b"%d" % number * 600 for number in range(10)]
+        client.publish(f"{topic}/large", *sent, b"x" * 5000)
+        told = f"Sending PUBLISH to large-{topic}"
+        eventually(lambda: server.log.read_text(errors="replace").count(told) == 11)
+        found: list[bytes] = []
+        while len(found) < 11:
+            taken = subscriber.take(100, PATIENCE_S)
+            assert 0 < len(taken) <= 2
+            found += [each.payload for each in taken]
+        assert found == [*sent, b"x" * 5000]
+    finally:
+        subscriber.close()
 
 
 def test_confluents_names(

@@ -24,6 +24,7 @@ from headrace.pipelines.connect.faults import ConnectException, RetriableExcepti
 
 _LOG: Final = logging.getLogger(__name__)
 _MOST_WAITING: Final = 50_000
+_MOST_WAITING_BYTES: Final = 64 << 20
 _SLOWEST_RECONNECT_S: Final = 30
 
 
@@ -133,10 +134,19 @@ class _Session:
 
 
 class Subscriber(_Session):
-    """Messages of some filters."""
+    """Messages of some filters. `most_bytes` of payloads wait to be taken, and one message more."""
 
-    def __init__(self, access: Access, filters: Sequence[str], quality: int) -> None:
+    def __init__(
+        self,
+        access: Access,
+        filters: Sequence[str],
+        quality: int,
+        *,
+        most_bytes: int = _MOST_WAITING_BYTES,
+    ) -> None:
         super().__init__(access)
+        self._most_bytes = most_bytes
+        self._waiting_bytes = 0
         self._wanted = [(each, quality) for each in dict.fromkeys(filters)]
         self._waiting: deque[Message] = deque()
         self._received = 0
@@ -151,6 +161,7 @@ class Subscriber(_Session):
             if self._refused is not None:
                 raise ConnectException(self._refused)
             taken = [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+            self._waiting_bytes -= sum(len(each.payload) for each in taken)
             self._changed.notify_all()
         return taken
 
@@ -158,6 +169,9 @@ class Subscriber(_Session):
         """Let the server forget it; nothing to do if it has come by an earlier connection."""
         if message.qos and message.connection == self._connection:
             self._client.ack(message.mid, message.qos)
+
+    def _has_room(self) -> bool:
+        return len(self._waiting) < _MOST_WAITING and self._waiting_bytes < self._most_bytes
 
     def _connected(self) -> None:
         self._client.subscribe(self._wanted)
@@ -186,8 +200,9 @@ class Subscriber(_Session):
     def _on_message(self, client: paho.Client, userdata: object, got: paho.MQTTMessage) -> None:
         with self._changed:
             # A full queue stops the reading, and by that, in time, the server's sending.
-            self._changed.wait_for(lambda: len(self._waiting) < _MOST_WAITING or self._closing)
+            self._changed.wait_for(lambda: self._has_room() or self._closing)
             self._received += 1
+            self._waiting_bytes += len(got.payload)
             self._waiting.append(
                 Message(
                     self._received,
