@@ -55,6 +55,15 @@ def test_quickstarts(name: str, key: str) -> None:
         assert schema.name == f"ksql.{name}"
 
 
+@pytest.mark.parametrize(
+    "field", ["R", ["null", "R"], {"type": "array", "items": "R"}, {"type": "map", "values": "R"}]
+)
+def test_a_record_within_itself_is_refused(field: object) -> None:
+    schema = {"type": "record", "name": "R", "fields": [{"name": "f", "type": field}]}
+    with pytest.raises(ConfigException, match="cannot be used: R contains itself"):
+        made({"schema.string": json.dumps(schema)})
+
+
 def test_the_same_seed_makes_the_same_records() -> None:
     whole = made({"quickstart": "orders", "iterations": "30"})
     assert whole == made({"quickstart": "orders", "iterations": "30"})
