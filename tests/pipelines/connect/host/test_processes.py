@@ -18,6 +18,7 @@ import pytest
 from headrace.pipelines.connect.group.protocol import TaskId
 from headrace.pipelines.connect.host.control import Address, Channel, FromHost, Hello
 from headrace.pipelines.connect.state.records import State
+from headrace.pipelines.connect.worker import remote_host
 from headrace.pipelines.connect.worker.processes import ChildProcess
 from headrace.pipelines.connect.worker.remote_host import Listeners, RemoteHost
 from tests.pipelines.connect.host.running import PATIENCE_S, STRINGS, Tasks, numbers, patiently
@@ -91,7 +92,45 @@ def test_killed_hosts_write_each_record_once(
     assert tasks.launcher.stop([task], 60) == []
     found = numbers(bootstrap, topic)
     assert found == list(range(len(found)))
-    assert tasks.states[task].count(State.FAILED) == kills
+    assert tasks.states[task].count(State.FAILED) >= kills, "every death is told"
+
+
+def test_a_host_that_takes_nothing_is_launched_again(
+    hosts: Hosts, tmp_path: Path, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is stopped, and what it is told fills the buffers between: nobody waits for it longer
+    than a moment, and its tasks run in the next one."""
+    monkeypatch.setattr(remote_host, "_SEND_S", 1.0)
+    tasks = hosts("process")
+    first = tasks.start(tasks.spec("in", tasks.counting("in", topic)))
+    tasks.until(first, State.RUNNING)
+    process = pid_of(tmp_path, "in")
+    (tmp_path / "in.pid").unlink()
+    os.kill(process, signal.SIGSTOP)
+    large = tasks.counting("large", topic) | {"padding": "x" * (15 << 20)}
+    starting = threading.Thread(target=tasks.start, args=(tasks.spec("large", large),), daemon=True)
+    starting.start()
+    starting.join(PATIENCE_S / 2)
+    try:
+        assert not starting.is_alive()
+        tasks.until(first, State.RUNNING, State.FAILED, State.RUNNING)
+        tasks.until(TaskId("large", 0), State.FAILED, State.RUNNING)
+    finally:
+        if not is_gone(process):
+            os.kill(process, signal.SIGKILL)
+
+
+def test_a_task_that_no_frame_can_carry_harms_no_other(hosts: Hosts, topic: str) -> None:
+    """It is refused before the host that they share hears of it."""
+    tasks = hosts("process")
+    large = tasks.counting("large", topic) | {"padding": "x" * (17 << 20)}
+    refused = tasks.start(tasks.spec("large", large))
+    tasks.until(refused, State.FAILED)
+    assert "the settings of task large-0 are too large" in tasks.traces[0]
+    other = tasks.start(tasks.spec("in", tasks.counting("in", topic)))
+    tasks.until(other, State.RUNNING)
+    assert tasks.states == {refused: [State.FAILED], other: [State.RUNNING]}
+    assert tasks.launcher.stop([refused, other], 60) == []
 
 
 @pytest.mark.thorough

@@ -14,6 +14,7 @@ the token that it was launched with. When one side is gone, the other sees the e
 from __future__ import annotations
 
 import socket
+import struct
 import threading
 from contextlib import suppress
 from typing import Final, Generic, TypeAlias, TypeVar
@@ -129,27 +130,47 @@ class Gone(Exception):
     """The other side has closed the connection, or says what nobody understands."""
 
 
-class Channel(Generic[_F]):
-    """One end. Any thread may send; one receives."""
+class TooLarge(ValueError):
+    """The other side does not take a frame of this size."""
 
-    def __init__(self, connection: socket.socket, frames: object) -> None:
+
+def encoded(frame: FromWorker | FromHost) -> bytes:
+    """A frame as it is sent; TooLarge if it cannot be."""
+    data = msgspec.msgpack.encode(frame)
+    if len(data) > MOST_BYTES:
+        raise TooLarge(f"a frame of {len(data)} bytes; the other side takes {MOST_BYTES}")
+    return len(data).to_bytes(_PREFIX, "big") + data
+
+
+class Channel(Generic[_F]):
+    """One end. Any thread may send; one receives.
+
+    With `send_timeout_s` whoever takes nothing for so long is given up like one who is gone.
+    """
+
+    def __init__(
+        self, connection: socket.socket, frames: object, send_timeout_s: float | None = None
+    ) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if send_timeout_s is not None:
+            # Of the kernel, for sending alone: a receiver waits as long as nothing is said.
+            whole, part = divmod(int(send_timeout_s * 1_000_000), 1_000_000)
+            patience = struct.pack("@ll", whole, part)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, patience)
         self._socket = connection
         self._input = connection.makefile("rb")
         self._decoder: msgspec.msgpack.Decoder[_F] = msgspec.msgpack.Decoder(frames)
-        self._encoder = msgspec.msgpack.Encoder()
         self._lock = threading.Lock()
 
     def send(self, frame: FromWorker | FromHost) -> None:
         """Gone if nobody hears it."""
-        data = self._encoder.encode(frame)
-        if len(data) > MOST_BYTES:
-            raise ValueError(f"a frame of {len(data)} bytes; the other side takes {MOST_BYTES}")
-        try:
-            with self._lock:
-                self._socket.sendall(len(data).to_bytes(_PREFIX, "big") + data)
-        except OSError as fault:
-            raise Gone(str(fault)) from fault
+        data = encoded(frame)
+        with self._lock:
+            try:
+                self._socket.sendall(data)
+            except OSError as fault:
+                self.close()  # a part of the frame may be sent: nothing can follow it
+                raise Gone(str(fault)) from fault
 
     def receive(self, most_bytes: int = MOST_BYTES) -> _F:
         """The next frame; Gone if there is none any more."""

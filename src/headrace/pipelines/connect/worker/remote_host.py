@@ -42,8 +42,10 @@ from headrace.pipelines.connect.host.control import (
     Start,
     Stop,
     Stopped,
+    TooLarge,
     Used,
     Writes,
+    encoded,
 )
 from headrace.pipelines.connect.host.host import OnReconfigure, OnState, OnTopic
 from headrace.pipelines.connect.host.source_loop import OffsetStore
@@ -61,6 +63,8 @@ _END_S: Final = 10.0
 _FIRST_DELAY_S: Final = 1.0
 _MOST_DELAY_S: Final = 60.0
 _STORE_THREADS: Final = 8
+_SEND_S: Final = 10.0
+"""How long a host may take nothing of what it is told before it counts as dead."""
 
 
 class Launched(Protocol):
@@ -106,7 +110,12 @@ class RemoteHost:
     # -- the face ---------------------------------------------------------------------------------
 
     def start(self, spec: TaskSpec) -> None:
-        """Start a task that is not running."""
+        """Start a task that is not running; it fails if no host can be told of it."""
+        refusal = _refusal(spec)
+        if refusal is not None:
+            trace = f"{ConnectException.java_class}: {refusal}\n"
+            self._listeners.on_state(spec.id, State.FAILED, trace)
+            return
         with self._lock:
             assert spec.id not in self._specs, "a task runs once"
             self._specs[spec.id] = spec
@@ -213,7 +222,7 @@ class RemoteHost:
                 return None
             with suppress(TimeoutError):
                 connection, _ = server.accept()
-                channel: Channel[FromHost] = Channel(connection, FromHost)
+                channel: Channel[FromHost] = Channel(connection, FromHost, _SEND_S)
                 with suppress(Gone):
                     hello = channel.receive_hello(_HELLO_S)
                     if isinstance(hello, Hello) and _is_same(hello.token, token):
@@ -318,6 +327,19 @@ def _started(spec: TaskSpec) -> Start:
         spec.paused,
         offsets.topic if isinstance(offsets, TransactionalOffsets) else None,
     )
+
+
+def _refusal(spec: TaskSpec) -> str | None:
+    """Why no host can have it: one that was told, with all its tasks, would end by it each time."""
+    try:
+        encoded(_started(spec))
+    except TooLarge as fault:
+        return (
+            f"the settings of task {spec.id} are too large for a host outside of the worker's "
+            f"process ({fault}): make them smaller, have more tasks share them (tasks.max), or "
+            "set headrace.runtime=thread"
+        )
+    return None
 
 
 def _is_same(shown: str, token: str) -> bool:
