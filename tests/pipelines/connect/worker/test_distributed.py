@@ -45,7 +45,8 @@ def test_a_connector_lives_on_one_worker(
     assert made.tasks == (TaskId("s", 0),)
     assert worker.status("s").tasks.keys() == {TaskId("s", 0)}, "before anybody says what it does"
     until("it runs", lambda: runs(worker, "s"))
-    assert worker.status("s").status.generation == 2, "one rebalance for the connector and its task"
+    # In which round is not said: a session that is lost under load adds rounds of its own.
+    until("one rebalance brings the connector and its task", lambda: is_of_one_round(worker, "s"))
     assert values(bootstrap, topic, 2) == [b"one", b"two"]
     with pytest.raises(AlreadyExistsException):
         worker.create("s", source(lines, topic), None)
@@ -223,6 +224,12 @@ def test_damaged_topics_are_read_as_far_as_they_can_be(
     until("it runs", lambda: runs(worker, "s"))
     assert values(bootstrap, topic, 1) == [b"one"]
     assert worker.connectors() == ["s"]
+
+
+def is_of_one_round(worker: Distributed, name: str) -> bool:
+    """Whether a connector and its tasks were started in one and the same round."""
+    told = worker.status(name)
+    return {each.generation for each in told.tasks.values()} == {told.status.generation}
 
 
 def test_a_request_waits_for_the_end_of_a_rebalance(
