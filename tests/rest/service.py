@@ -42,6 +42,7 @@ class Service:
         self._module = module
         self._properties = {"listeners": "http://127.0.0.1:0", **properties}
         self._lines: list[str] = []
+        self._told = threading.Condition()
         self._ready = threading.Event()
         self.url = ""
 
@@ -68,7 +69,9 @@ class Service:
     def _read(self, stream: IO[str]) -> None:
         with stream:
             for line in stream:
-                self._lines.append(line.rstrip("\n"))
+                with self._told:
+                    self._lines.append(line.rstrip("\n"))
+                    self._told.notify_all()
                 match = re.match(r"ready \S+ (https?://\S+)", line)
                 if match:
                     self.url = match[1]
@@ -78,6 +81,11 @@ class Service:
     @property
     def output(self) -> str:
         return "\n".join(self._lines[-100:])
+
+    def await_output(self, text: str) -> None:
+        """Wait until it has printed this: what is logged of an answer may come after the answer."""
+        with self._told:
+            assert self._told.wait_for(lambda: text in self.output, START_TIMEOUT_S), self.output
 
     @property
     def pid(self) -> int:

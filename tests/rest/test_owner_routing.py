@@ -143,7 +143,7 @@ def assert_is_passed_over(other: Service, peer: str, status: int, group: str) ->
     base = create(other, group)
     assert other.delete(base).status == 204
     assert error_of(other.get(f"{base}/subscription")) == NOT_FOUND
-    assert f"the instance {peer} answered {status}" in other.output
+    other.await_output(f"the instance {peer} answered {status}")
 
 
 def test_an_answer_that_is_not_the_owners_proves_nothing(

@@ -238,10 +238,12 @@ def test_credentials_are_not_in_offsets() -> None:
             assert ids(it.poll()) == [6, 7]
 
 
-def test_credentials_are_for_one_host() -> None:
-    """An answer may lead to any address, but not with what was meant for ours."""
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+def test_credentials_are_for_one_server(host: str) -> None:
+    """An answer may lead to any address, but not with what was meant for ours: not even to another
+    port of the same host."""
     with stand_in(lambda request: answer({"items": [2]})) as other:
-        elsewhere = other.url.replace("127.0.0.1", "localhost") + "/second"
+        elsewhere = other.url.replace("127.0.0.1", host) + "/second"
         more = {"auth.type": "BEARER", "bearer.token": "t0k", "headers": "X-Key:k"}
         with (
             stand_in(lambda request: answer({"items": [1], "next": elsewhere})) as server,

@@ -95,7 +95,7 @@ class HttpSource(SourceTask):
         url, signed = settings.url.replace("${offset}", quote(self._offset, safe="")), True
         if self._is_address():
             url = urljoin(settings.url, self._offset)
-            signed = urlsplit(url).hostname == urlsplit(settings.url).hostname
+            signed = _origin(url) == _origin(settings.url)
         body = settings.body.replace("${offset}", self._offset).encode()
         try:
             asked = Ask(settings.method.upper(), url, body, signed=signed, reads_all=True)
@@ -169,3 +169,9 @@ def _at_pointer(value: object, pointer: str) -> object:
 
 def _text(offset: object) -> str:
     return offset if isinstance(offset, str) else json.dumps(offset)
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    """Whom an address belongs to: other ports and plain text are somebody else's."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port
