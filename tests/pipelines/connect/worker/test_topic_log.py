@@ -73,6 +73,10 @@ class Vanishing:
             self.is_gone.set()
 
 
+def has_trace(record: logging.LogRecord) -> bool:
+    return record.exc_info is not None and isinstance(record.exc_info[1], RuntimeError)
+
+
 def test_a_fault_that_nobody_expects_does_not_end_the_reader(
     client: ClientSettings, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -94,8 +98,7 @@ def test_a_fault_that_nobody_expects_does_not_end_the_reader(
         log.follow()
         broken.set()
         write(client, topic, b"one")
-        until("it is logged", lambda: "RuntimeError('no such thing')" in caplog.text, 20)
-        assert "Traceback" in caplog.text
+        until("it is logged", lambda: any(map(has_trace, caplog.records)), 60)
         with pytest.raises(TimedOut, match="no such thing"):
             log.read_to_end(0)
         broken.clear()
