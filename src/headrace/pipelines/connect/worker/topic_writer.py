@@ -109,7 +109,10 @@ def _batches(writes: Sequence[Write]) -> Iterator[Sequence[Write]]:
 
 
 def partition_of(key: bytes, count: int) -> int:
-    """The partition of a key, by Kafka's murmur2."""
+    """The partition of a key, by Kafka's murmur2.
+
+    That of `columns` is compiled: a worker without tasks loads neither numba nor Arrow.
+    """
     if count == 1:
         return 0
     size = len(key)

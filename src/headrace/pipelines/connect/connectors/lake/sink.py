@@ -164,8 +164,9 @@ class LakeSink(SinkTask):
         if not deterministic:
             _LOG.warning(
                 "%s: folders or rotation follow the clock, and S3 cannot keep two tasks apart: a "
-                "record may be there twice after a task was thought dead; use timestamp.extractor="
-                "Record and leave rotate.schedule.interval.ms out for exactly once",
+                "record may be there twice, or be missing, after a task was thought dead and two "
+                "wrote at a time; use timestamp.extractor=Record and leave "
+                "rotate.schedule.interval.ms out for exactly once",
                 self.context.connector,
             )
 
